@@ -74,21 +74,33 @@ pretrained: $(TOOLS)
 pdf: book browser
 	$(BIN)/python -m ntpcompanion.workflow.printing.pdf
 
-# what a release offers: site and ledger with their sums, in _build/release
+# what a release offers, in _build/release: the site in one archive, the ledger as data, and their sums, the same bytes for the same book. By the tar of GNU
+RELEASE := _build/release
+VERSION = $(shell $(BIN)/python -c "import ntpcompanion; print(ntpcompanion.__version__)")
 release: book
-	$(BIN)/python -m ntpcompanion.workflow.site.release
+	rm -rf $(RELEASE) && mkdir -p $(RELEASE)
+	cp book/chapters/_data/ledger.json book/chapters/_data/ledger.csv book/chapters/_data/ledger.schema.json $(RELEASE)
+	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --transform='s,^html,ntpcompanion-book-$(VERSION),' \
+		--use-compress-program='gzip -n' -cf $(RELEASE)/ntpcompanion-book-$(VERSION).tar.gz -C _build html
+	cd $(RELEASE) && sha256sum * > SHA256SUMS
 
 serve: $(READY)
-	$(BIN)/ntpcompanion serve
+	$(BIN)/python -m http.server --bind 127.0.0.1 --directory _build/html
 
 # JupyterLab on the text notebooks; what it keeps lies in _build/lab
 lab: $(READY) $(LAB)
 	$(BIN)/ntpcompanion lab
 
-# the book by plain Sphinx (Jupyter Book only translates _config.yml into conf.py), in _build/sphinx/html; for a newer Sphinx remove _build/sphinx/env
-sphinx: $(READY) $(SPHINX)/ready
-	$(BIN)/ntpcompanion execute
-	$(BIN)/python -m ntpcompanion.workflow.site.plain_sphinx
+# the way out of Jupyter Book, which here only translates _config.yml into conf.py: the same sources by plain Sphinx, in _build/sphinx/html; for a newer
+# Sphinx remove _build/sphinx/env. Left out are its extension, which declares two settings that nobody else reads, and ours, which decides what is read again
+PLAIN := _build/sphinx
+WITHOUT := {"jupyter_book", "ntpcompanion.workflow.site.sphinx_extension"}
+sphinx: book $(SPHINX)/ready
+	rm -rf $(PLAIN)/source $(PLAIN)/html $(PLAIN)/doctrees && mkdir -p $(PLAIN) && cp -RL book $(PLAIN)/source && cp _config.yml $(PLAIN)/source
+	$(BIN)/jupyter-book config sphinx $(PLAIN)/source
+	echo 'extensions = ["sphinx-mathjax-offline", *(each for each in extensions if each not in $(WITHOUT))]' >> $(PLAIN)/source/conf.py
+	$(SPHINX)/bin/python -m sphinx -b html -W -n --keep-going -q -d $(PLAIN)/doctrees $(PLAIN)/source $(PLAIN)/html
+	$(BIN)/python -c "from pathlib import Path; from ntpcompanion.workflow.site.previews import write_previews; write_previews(Path('$(PLAIN)/html'))"
 
 clean:
 	rm -rf _build book/chapters .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -13,20 +13,19 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.checking.reports import Files
-from ntpcompanion.workflow.checking.schemas import write_schemas
+from ntpcompanion.workflow.checking.schemas import write_schema
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.notebooks.notebook import notebook_paths
 from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, chosen_runs
+from ntpcompanion.workflow.running.runs import chosen_runs
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
-from ntpcompanion.workflow.site.server import site_server
 from ntpcompanion.workflow.starting.new_book import new_book, next_steps
 from ntpcompanion.workflow.sweeps.sweep_command import read_sweep
 
@@ -65,21 +64,12 @@ def execute(
     parameter: options.Overrides = None,
     jobs: options.Jobs = options.CORES,
     force: options.Force = False,
-    open_: options.ThenOpen = False,
 ) -> None:
     """Run the notebooks that are stale; a failing one does not stop the others."""
     project = _project()
     runs = chosen_runs(project, profile, names or (), parameter or ())
-    if open_ and len(runs) != 1:
-        raise WorkflowError(
-            f"`--open` shows one notebook as a page, and {len(runs)} are chosen. Name one, like "
-            f"`ntpcompanion execute {runs[0].notebook.name} --open`."
-        )
-    if open_:
-        _view(project, runs[0], force, True)
-    else:
-        with project.lock():
-            terminal.execute(runs, jobs, force)
+    with project.lock():
+        terminal.execute(runs, jobs, force)
     if parameter:
         for run in runs:
             terminal.say(f"{run.notebook.name}: {run.page}")
@@ -109,7 +99,7 @@ def build_(
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
-        write_schemas(project, {run.notebook.name: run.notebook for run in runs})
+        write_schema(project, [run.notebook.name for run in runs])
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         seen = functools.partial(unchanged.changes, project, before, runs)
@@ -125,14 +115,13 @@ def check(
     parameter: options.Overrides = None,
     update: options.Update = False,
     json: options.JsonFile = None,
-    junit: options.JUnitFile = None,
     summary: options.SummaryFile = None,
     annotate: options.Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    files = Files(json, junit, summary)
+    files = Files(json, summary)
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
@@ -149,11 +138,9 @@ def check(
 @app.command()
 @terminal.sentences
 def schemas() -> None:
-    """Write the JSON Schemas by which an editor completes claims.yml and profiles.yml, and that of
-    the report of a check; `build` does so, too.
-    """
+    """Write the JSON Schema by which an editor completes claims.yml; `build` does so, too."""
     project = _project()
-    terminal.say(*map(str, write_schemas(project, find_notebooks(project))))
+    terminal.say(str(write_schema(project, notebook_paths(project))))
 
 
 @app.command()
@@ -163,8 +150,8 @@ def history(profile: options.Profile = "book") -> None:
     project = _project()
     results = build.current_results(chosen_runs(project, profile))
     commit = running_history.present_commit(project)
-    made = running_history.build_of(results, load_claims(project), profile, commit)
-    path = running_history.append_build(project, made)
+    entry = running_history.entry_of(results, load_claims(project), profile, commit)
+    path = running_history.append_entry(project, entry)
     terminal.say(f"Wrote {path}." if path else "The history holds these values already.")
 
 
@@ -233,19 +220,6 @@ def doctor() -> None:
 
 @app.command()
 @terminal.sentences
-def serve(port: options.Port = 8000, profile: options.Profile = "book") -> None:
-    """Show the built book at http://127.0.0.1:PORT until interrupted."""
-    html = build.built_site(_project(), check_profile(profile))
-    server = site_server(html, port)
-    terminal.say(f"http://127.0.0.1:{server.server_port}/index.html   (Ctrl-C ends)")
-    try:
-        server.serve_forever()
-    except KeyboardInterrupt:
-        server.server_close()
-
-
-@app.command()
-@terminal.sentences
 def init(
     folder: options.NewFolder, package: options.NewPackage = None, title: options.NewTitle = None
 ) -> None:
@@ -266,7 +240,11 @@ def view(
     its claims beside the book's. The page lies in _build/views and never reaches the book.
     """
     project = _project()
-    _view(project, chosen_runs(project, profile, [name], parameter or ())[0], force, open_)
+    (run,) = chosen_runs(project, profile, [name], parameter or ())
+    (book_run,) = chosen_runs(project, "book", [name])
+    require_jupyter_book_1()
+    with project.lock():
+        terminal.view(run, book_run, force, open_)
 
 
 @app.command()
@@ -277,13 +255,6 @@ def lab(browser: options.Browser = True, port: options.FirstPort = 8888) -> None
     """
     taken = [f"--port={port}", *([] if browser else ["--no-browser"])]
     raise typer.Exit(start_lab(_project(), taken))
-
-
-def _view(project: Project, run: Run, force: bool, browse: bool) -> None:
-    book_run = chosen_runs(project, "book", [run.notebook.name])[0]
-    require_jupyter_book_1()
-    with project.lock():
-        terminal.view(run, book_run, force, browse)
 
 
 def _project() -> Project:

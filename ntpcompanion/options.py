@@ -83,9 +83,6 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is the output."),
 ]
-JUnitFile = Annotated[
-    Path | None, typer.Option("--junit", metavar="FILE", help="Write it as JUnit XML.")
-]
 SummaryFile = Annotated[
     Path | None,
     typer.Option(
@@ -102,7 +99,6 @@ Annotate = Annotated[
         show_default=False,
     ),
 ]
-ThenOpen = Annotated[bool, typer.Option("--open", help="Then show it as a page, as `view` does.")]
 RecordName = Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")]
 Verify = Annotated[
     int | None, typer.Option(metavar="K", help="Run K of its tasks again instead, and compare.")
@@ -138,7 +134,6 @@ Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed in a
 TableFile = Annotated[
     Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")
 ]
-Port = Annotated[int, typer.Option(help="Port on this machine.")]
 NewFolder = Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")]
 NewPackage = Annotated[
     str | None, typer.Option(help="Its package (default: as the folder).", show_default=False)

@@ -1,10 +1,5 @@
 """The command line, called in this process; kernels only where a command is about running them."""
 
-import http.client
-import http.server
-import socketserver
-import threading
-
 import pytest
 from typer.testing import CliRunner
 
@@ -36,7 +31,6 @@ def test_list_says_what_is_up_to_date_and_what_is_not(run, toy):
         (["execute", "coyn"], "No notebook 'coyn'. Did you mean 'coin'? Known: coin, words."),
         (["execute", "--profile", "bock"], "No profile 'bock'. Did you mean 'book'?"),
         (["record", "x"], "No record 'x'. Known: none."),
-        (["serve"], "There is no site in"),
     ],
 )
 def test_mistakes_are_sentences(run, arguments, words):
@@ -63,49 +57,16 @@ def test_the_command_of_another_checkout_works_on_nothing(run, toy):
         ["check"],
         ["why", "coin"],
         ["record", "x"],
-        ["serve"],
     ):
         assert "has an ntpcompanion of its own, and numbers of the one would be kept as" in run(
             *arguments, code=1
         )
 
 
-def test_serve_puts_back_a_site_that_a_killed_build_had_set_aside(run, toy):
-    html = toy.project.html("book")
-    html.with_name(".html-old").mkdir(parents=True)
-    (html.with_name(".html-old") / "index.html").write_text("the old site")
-    assert "`--port` must be from 0 to 65535, got 99999." in run("serve", "--port", "99999", code=1)
-    assert (html / "index.html").read_text() == "the old site"
-
-
 def test_overrides_say_where_the_outcome_is(run, toy):
     path = toy.runs("smoke", ["coin"], {"n": 4})[0].page
     assert path.name in run("execute", "coin", "--profile", "smoke", "-p", "n=4")
     assert path.is_file()
-
-
-def test_serve_shows_the_site(run, toy, monkeypatch):
-    html = toy.project.html("book")
-    html.mkdir(parents=True)
-    (html / "index.html").write_text("hello")
-    started, servers = threading.Event(), []
-
-    def serve_forever(self):
-        servers.append(self)
-        started.set()
-        socketserver.BaseServer.serve_forever(self, poll_interval=0.01)
-
-    monkeypatch.setattr(http.server.ThreadingHTTPServer, "serve_forever", serve_forever)
-    thread = threading.Thread(target=run, args=("serve", "--port", "0"))
-    thread.start()
-    assert started.wait(10)
-    connection = http.client.HTTPConnection(*servers[0].server_address)
-    connection.request("GET", "/index.html")
-    assert connection.getresponse().read() == b"hello"
-    connection.close()
-    servers[0].shutdown()
-    servers[0].server_close()
-    thread.join()
 
 
 def test_lab_opens_the_notebooks_of_the_project(run, toy, monkeypatch):
@@ -136,25 +97,18 @@ def test_a_view_that_fails_before_a_cell_ran_promises_no_traceback(run, toy, mon
     assert list((toy.project.build / "views").rglob("failure.txt")) == []
 
 
-@pytest.mark.parametrize("command", [("view",), ("execute", "--open")])
 @pytest.mark.parametrize(
     ("browser", "said"), [(True, "Opened it in the browser."), (False, "No browser can be opened")]
 )
-def test_a_run_is_shown_as_a_page(run, instant, monkeypatch, command, browser, said):
+def test_a_run_is_shown_as_a_page(run, instant, monkeypatch, browser, said):
     page = instant.project.build / "page.html"
     opened = []
     monkeypatch.setattr(terminal, "make_view", lambda run, book_run: (page, True))
     monkeypatch.setattr(terminal, "open_page", lambda path: opened.append(path) or browser)
-    words = run(*command, "coin", "-p", "n=10")
+    words = run("view", "coin", "-p", "n=10")
     assert "coin (book): executed" in words
     assert f"Rendered {page} {said}" in words
     assert opened == [page]
-
-
-def test_one_notebook_is_opened_and_no_more(run, instant):
-    said = run("execute", "--open", code=1)
-    assert "`--open` shows one notebook as a page, and 2 are chosen." in said
-    assert "executed" not in said
 
 
 def test_a_log_says_what_runs_and_what_has_ended(run, instant):

@@ -57,6 +57,19 @@ class ModelContexts:
         times = self.counts.sum(axis=1)
         return ContextTable(embeddings, self.counts / times[:, None], times / times.sum())
 
+    def merge_rare(self, vocab_size: int) -> Int[np.ndarray, "m vocab"]:
+        """The counts of the `vocab_size` − 1 successors that follow most contexts, and of all
+        others together. Raises ValueError if there are not as many.
+        """
+        if vocab_size > len(self.successors):
+            raise ValueError(
+                f"`vocab_size` must be at most {len(self.successors)}, the successors of these "
+                f"contexts, got {vocab_size}."
+            )
+        order = np.argsort(-(self.counts > 0).sum(axis=0), kind="stable")
+        frequent, rare = order[: vocab_size - 1], order[vocab_size - 1 :]
+        return np.column_stack([self.counts[:, frequent], self.counts[:, rare].sum(axis=1)])
+
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:

@@ -25,17 +25,9 @@ from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.separability.ties import centre, project_onto_F
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.linear.thresholds.order_parameters import saddle_threshold
-from ntpcompanion.linear.thresholds.support_bounds import (
-    distribution_of_supports,
-    most_frequent_tokens,
-    two_token_bound,
-)
 from ntpcompanion.randomness import stream
 
 INPUTS = ("text",)  # fields of a plan that name files
-# of the prediction of the threshold, as in the chapter on thresholds
-NUM_TOKENS, DRAWS, ITERATIONS, TOLERANCE = 24, 8_000, 200, 0.02
 Null = Literal["none", "shuffled", "layer", "rotated"]
 NULLS: tuple[Null, ...] = ("none", "shuffled", "layer", "rotated")
 
@@ -107,7 +99,6 @@ class Result(experiment.Result):
     tokens: Annotated[int, Field(ge=2, description="V, different successors")]
     times: Annotated[int, Field(ge=1, description="the contexts are seen, all together")]
     one_successor: Annotated[float, Field(ge=0, le=1, description="fraction of the contexts")]
-    predicted: Annotated[float, Field(gt=0, description="d/m for Gaussian embeddings")]
     entropy: Annotated[float, Field(ge=0, description="of the model's next token, nats")]
     text: Split
     samples: Annotated[tuple[Split, ...], Field(description="of texts drawn from the model")]
@@ -165,7 +156,6 @@ def run(plan: Plan) -> Result:
         tokens=len(data.successors),
         times=int(data.counts.sum()),
         one_successor=float((plain.support_sizes == 1).mean()),
-        predicted=predicted_ratio(plain, stream(plan.seed, "prediction")),
         entropy=float(plain.weight @ -(np.exp(read.log_p) * read.log_p).sum(axis=1)),
         text=split_loss(data.counts, read.log_p[:, data.successors]),
         samples=sample_splits(data, read, plan),
@@ -262,16 +252,6 @@ def follow(
         )
         for snapshot in snapshots
     )
-
-
-def predicted_ratio(table: ContextTable, rng: np.random.Generator) -> float:
-    """d/m at which Gaussian embeddings should separate these supports: the larger of the saddle
-    point of the most frequent tokens and the bound from two tokens.
-    """
-    distribution = distribution_of_supports(table.support.toarray())
-    few, fraction = most_frequent_tokens(distribution, min(NUM_TOKENS, table.vocab_size))
-    saddle = saddle_threshold(few, rng, draws=DRAWS, iterations=ITERATIONS, tolerance=TOLERANCE)
-    return max(fraction * saddle.ratio, two_token_bound(distribution))
 
 
 def _svm(table: ContextTable) -> Float[np.ndarray, "V d"]:

@@ -55,29 +55,22 @@ class Lifeline:
         self.stdin.close()
 
 
-def end_with_parent(
-    closed: Callable[[], object] = lambda: os.read(0, 1), *, grace: float = 0.0
-) -> None:
-    """From now on this process ends when the one that has started it ends; for the program that
-    was started.
+def end_with_parent(*, grace: float = 0.0) -> None:
+    """From now on this process ends when the one that has started it ends, or cuts the `Lifeline`;
+    for the program that was started.
 
     Parameters
     ----------
-    closed
-        returns, or raises EOFError or OSError, when the other process has ended. By default it
-        waits for the end of standard input, which is the `Lifeline`; a process of `multiprocessing`
-        passes the method `recv_bytes` of a connection. It is not a method of `sys.stdin`: at the
-        end of Python nobody may still wait in its lock.
     grace
         seconds in which the main thread, interrupted as by Ctrl-C, may end what it has started
         itself; 0 ends the process at once.
     """
-    threading.Thread(target=_end_when, args=(closed, grace), daemon=True).start()
+    threading.Thread(target=_end_with_input, args=(grace,), daemon=True).start()
 
 
-def _end_when(closed: Callable[[], object], grace: float) -> None:
-    with contextlib.suppress(EOFError, OSError):
-        closed()
+def _end_with_input(grace: float) -> None:
+    with contextlib.suppress(OSError):
+        os.read(0, 1)  # not of `sys.stdin`: at the end of Python nobody may still wait in its lock
     if grace:
         _thread.interrupt_main()
         time.sleep(grace)

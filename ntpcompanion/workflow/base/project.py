@@ -137,7 +137,7 @@ class Project:
 
     @property
     def schemas(self) -> Path:
-        """The JSON Schemas of claims, profiles and reports."""
+        """The JSON Schema of claims."""
         return self.build / "schemas"
 
     def baseline(self, profile: str) -> Path:

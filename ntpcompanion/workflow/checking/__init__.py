@@ -2,7 +2,7 @@
 
 - `value_comparison`: measured values against the baseline, verdicts against those expected
 - `check_report`: what a comparison found, as data
-- `formats`: the same as JUnit XML, annotations of GitHub and Markdown
+- `formats`: the same as annotations of GitHub and Markdown
 - `reports`: stored results compared, and the files that are written about it
-- `schemas`: the files of claims and profiles, as an editor completes them
+- `schemas`: the file of claims, as an editor completes it
 """

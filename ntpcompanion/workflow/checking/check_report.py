@@ -6,11 +6,9 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Literal
-
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Any, Literal
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
@@ -20,7 +18,6 @@ from ntpcompanion.workflow.claims.baselines import Baselines, Run, input_key
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, Verdict
 
-SCHEMA = "https://json-schema.org/draft/2020-12/schema"
 # what to do about a finding; nothing about a note, and where the finding says it
 ADVICE: dict[Kind, str] = {
     "moved": "If the new number is right, accept it: `ntpcompanion check --profile {profile} "
@@ -34,81 +31,69 @@ ADVICE: dict[Kind, str] = {
 }
 
 
-class _Data(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+@dataclass(frozen=True)
+class Number:
+    """A measured value, or several whose order a claim is about; standard errors are 0 where the
+    number is exact, and `replicates` are those behind them.
+    """
 
-
-class Number(_Data):
-    """A measured value, or several whose order a claim is about."""
-
-    values: Annotated[list[float], Field(description="The numbers.")]
-    stderrs: Annotated[list[float], Field(description="Standard error of each; 0: exact.")]
-    replicates: Annotated[
-        int | None, Field(description="Independent replicates behind the standard errors.")
-    ]
+    values: list[float]
+    stderrs: list[float]
+    replicates: int | None
 
     @classmethod
     def of(cls, item: Measurement | None) -> "Number | None":
         """The number of a measurement; None where there is none."""
-        if item is None:
-            return None
-        return cls(values=list(item.values), stderrs=list(item.errors), replicates=item.replicates)
+        return cls(list(item.values), list(item.errors), item.replicates) if item else None
 
 
-class _Placed(_Data):
-    notebook: Annotated[str, Field(description="Name of the notebook.")]
-    file: Annotated[str, Field(description="Text notebook, relative to the folder of the project.")]
-    line: Annotated[int, Field(description="Line that names the claim; 1 where there is none.")]
+@dataclass(frozen=True, kw_only=True)
+class _Placed:
+    notebook: str
+    file: str
+    line: int
 
 
+@dataclass(frozen=True, kw_only=True)
 class Reported(_Placed):
-    """One finding, and the place that it points at."""
+    """One finding, whether it is a `fault`, which turns the build red, and the place that it points
+    at: the text notebook, relative to the folder of the project, and the line that names the claim,
+    1 where there is none. `advice` says what to do; it is empty where the text says it.
+    """
 
-    kind: Annotated[
-        Kind,
-        Field(
-            description="moved: the number left its band or its error. verdict: not the expected "
-            "one. missing: not measured. unknown: measured, but no claim. new: no baseline yet. "
-            "borderline: another verdict, though the number did not move. not compared: nothing is "
-            "stored for the text of this notebook."
-        ),
-    ]
-    fault: Annotated[bool, Field(description="Whether it turns the build red.")]
-    claim: Annotated[str | None, Field(description="Id of the claim; null: of the notebook.")]
-    text: Annotated[str, Field(description="What is wrong, in a sentence.")]
-    advice: Annotated[
-        str, Field(description="What to do about it; empty where the text says it.")
-    ] = ""
+    kind: Kind
+    fault: bool
+    claim: str | None
+    text: str
+    advice: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
 class Checked(_Placed):
-    """One claim that the profile measures, or should."""
+    """One claim that the profile measures, or should: its number now and the stored one, None where
+    there is none, and the verdict that the claims file expects, None where it is not judged.
+    """
 
-    id: Annotated[str, Field(description="Stable name of the claim.")]
-    short: Annotated[str | None, Field(description="The claim in plain words; null: none given.")]
-    measured: Annotated[Number | None, Field(description="The number now; null: not measured.")]
-    baseline: Annotated[Number | None, Field(description="The stored number; null: none.")]
-    verdict: Annotated[Verdict, Field(description="Computed from number and expectation.")]
-    expected_verdict: Annotated[
-        Literal["supported", "refuted", "inconclusive"] | None,
-        Field(description="What the claims file expects; null: it is not judged here."),
-    ]
+    id: str
+    short: str | None
+    measured: Number | None
+    baseline: Number | None
+    verdict: Verdict
+    expected_verdict: str | None
 
 
-class Report(_Data):
-    """The outcome of `ntpcompanion check`."""
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """The outcome of `ntpcompanion check`: "error" where nothing could be compared, and `error`
+    says why; how many `values` were compared; all findings; the claims in the order of their file.
+    """
 
-    model_config = ConfigDict(json_schema_extra={"title": "Report of ntpcompanion check"})
-
-    profile: Annotated[str, Field(description="smoke, book or paper.")]
-    outcome: Annotated[
-        Literal["agrees", "differs", "error"],
-        Field(description="error: nothing could be compared, and `error` says why."),
-    ]
-    error: Annotated[str | None, Field(description="Why nothing could be compared.")] = None
-    values: Annotated[int, Field(description="How many measured values were compared.")] = 0
-    findings: Annotated[list[Reported], Field(description="All faults and notes.")] = []
-    claims: Annotated[list[Checked], Field(description="In the order of the claims file.")] = []
+    profile: str
+    outcome: Literal["agrees", "differs", "error"]
+    error: str | None = None
+    values: int = 0
+    findings: list[Reported] = field(default_factory=list[Reported])
+    claims: list[Checked] = field(default_factory=list[Checked])
 
     @property
     def faults(self) -> list[Reported]:
@@ -198,10 +183,5 @@ def line_of(lines: Sequence[str], claim: str) -> int:
 
 
 def report_json(report: Report) -> str:
-    """The report as indented JSON, as `report_schema` describes it."""
-    return json.dumps(report.model_dump(mode="json"), indent=1, ensure_ascii=False) + "\n"
-
-
-def report_schema() -> dict[str, Any]:
-    """The JSON Schema of `report_json`, with a description of every field."""
-    return {"$schema": SCHEMA, **Report.model_json_schema(mode="serialization")}
+    """The report as indented JSON, under the names of its fields."""
+    return json.dumps(asdict(report), indent=1, ensure_ascii=False) + "\n"

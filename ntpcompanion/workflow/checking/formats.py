@@ -1,59 +1,12 @@
-"""The report of a check as hosts of repositories read it: JUnit XML, annotations, Markdown."""
+"""The report of a check as hosts of repositories read it: annotations and Markdown."""
 
 import re
-from xml.etree import ElementTree
 
-from ntpcompanion.workflow.checking.check_report import Checked, Number, Report, Reported
+from ntpcompanion.workflow.checking.check_report import Number, Report, Reported
 from ntpcompanion.workflow.claims.formatting import number
 
 LIST_SHOWN = 3  # values of a claim about several
 _LEVELS = {"borderline": "warning", "not compared": "notice"}
-_NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-
-
-def junit(report: Report) -> str:
-    """JUnit XML: a test case for each claim, in a suite for the profile. Notes are its output; what
-    concerns no claim of the profile has a case of its own.
-    """
-    suite = ElementTree.Element("testsuite", name=f"ntpcompanion check, profile {report.profile}")
-    if report.error is not None:
-        case = ElementTree.SubElement(suite, "testcase", classname="check", name="comparison")
-        _say(case, "error", "nothing could be compared", report.error)
-    known = {claim.id for claim in report.claims}
-    for claim in report.claims:
-        _case(suite, claim, claim.id, report.about(claim.id))
-    for finding in report.findings:
-        if finding.claim not in known:
-            _case(suite, finding, finding.claim or finding.kind, [finding])
-    counts = {f"{kind}s": len([*suite.iter(kind)]) for kind in ("failure", "error")}
-    counts["tests"] = len(suite)
-    suite.attrib |= {name: str(count) for name, count in counts.items()}
-    root = ElementTree.Element("testsuites", dict(suite.attrib))
-    root.append(suite)
-    ElementTree.indent(root)
-    text = ElementTree.tostring(root, encoding="unicode")
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{text}\n'
-
-
-def _case(
-    suite: ElementTree.Element, place: Checked | Reported, name: str, findings: list[Reported]
-) -> None:
-    where = {"classname": place.notebook, "file": place.file, "line": str(place.line)}
-    case = ElementTree.SubElement(suite, "testcase", {"name": name, **where})
-    if faults := [finding for finding in findings if finding.fault]:
-        advice = dict.fromkeys(finding.advice for finding in faults if finding.advice)
-        _say(case, "failure", faults[0].text, "\n".join([*(f.text for f in faults), *advice]))
-    if notes := [finding.text for finding in findings if not finding.fault]:
-        ElementTree.SubElement(case, "system-out").text = _xml("\n".join(notes))
-
-
-def _say(case: ElementTree.Element, kind: str, message: str, text: str) -> None:
-    ElementTree.SubElement(case, kind, message=_xml(message), type=kind).text = _xml(text)
-
-
-def _xml(text: str) -> str:
-    """A text without the characters that XML cannot hold."""
-    return _NOT_XML.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
 def annotations(report: Report, folder: str = "") -> list[str]:

@@ -17,7 +17,7 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.results import Result
 
 STDOUT = Path("-")
-ENDINGS = {"json": "json", "junit": "xml", "summary": "md"}
+ENDINGS = {"json": "json", "summary": "md"}
 SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
 
 
@@ -30,7 +30,6 @@ class Files:
     """
 
     json: Path | None = None
-    junit: Path | None = None
     summary: Path | None = None
 
     def __post_init__(self) -> None:
@@ -77,7 +76,6 @@ def write_reports(report: Report, files: Files) -> list[str]:
     host = os.environ.get(SUMMARY)
     wanted = [
         ("--json", None if files.json == STDOUT else files.json, report_json(report)),
-        ("--junit", files.junit, formats.junit(report)),
         ("--summary", None if str(files.summary) == host else files.summary, markdown),
         (f"${SUMMARY}", Path(host) if host else None, markdown + "\n"),
     ]

@@ -27,6 +27,7 @@ from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.sockets import socket_folder
 from ntpcompanion.workflow.site.render import require_jupyter_book_1
 
 LIMIT = 60  # seconds for a program that is asked: several times what one takes from a cold disk
@@ -149,13 +150,14 @@ def kernel(project: Project) -> Iterator[Check]:
     again = install((), project.settings.constraints, "--force-reinstall --no-deps ipykernel")
     cell = nbformat.v4.new_code_cell(IN_THE_KERNEL.format(project.package.name))
     # what a worker that is given up leaves lies below its temporary folder
-    with tempfile.TemporaryDirectory(prefix="ntp-") as folder:
+    with tempfile.TemporaryDirectory(prefix="ntp-") as folder, socket_folder() as sockets:
         output, own_package = Path(folder, "executed.ipynb"), Path(folder, "run")
         own_package.mkdir()
         job = Job(
             notebook=nbformat.writes(nbformat.v4.new_notebook(cells=[cell])), parameters={},
             folder=str(own_package), import_path=[*map(str, package_parents(project)), *running()],
             readable=[], fonts=str(own_package), cell_timeout=LIMIT, output=str(output),
+            sockets=sockets,
         )  # fmt: skip
         environment = {**clean_environment(project), "TMPDIR": folder}
         try:

@@ -1,5 +1,6 @@
 """Run what is stale: one process per notebook, several at a time, each outcome whole or absent."""
 
+import contextlib
 import math
 import os
 import shutil
@@ -47,6 +48,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
+from ntpcompanion.workflow.running.sockets import socket_folder
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.running.workers import Workers
 
@@ -95,9 +97,10 @@ def execute(
     scratch = scratch or runs[0].project.build / "tmp"
     shutil.rmtree(scratch, ignore_errors=True)  # left by a run that was killed
     with (
-        Workers(runs[0].project, lifeline) as workers,
+        contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,
         ThreadPoolExecutor(max_workers=jobs) as pool,
     ):
+        workers = Workers(runs[0].project, parent)
         try:
             futures = {
                 run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)
@@ -109,7 +112,7 @@ def execute(
             return [futures[run.stem].result() for run in runs]
         except BaseException:  # Ctrl-C ends the workers before the pool waits for its threads
             pool.shutdown(wait=False, cancel_futures=True)
-            workers.cut()
+            parent.cut()
             raise
 
 
@@ -152,10 +155,12 @@ def _execute_one(
     declared = laid_out_files(run.project, run.notebook, inputs)
     layout = lay_out(run.project, scratch / "run", parts["package source"], declared)
     require_laid_out(run.project, run.notebook, inputs, parts, layout)
-    job = _job(run, scratch / "executed.ipynb", layout, elsewhere(run.project, inputs), workers)
-    undeclared = _undeclared(run, job)
     started, began = now(), time.perf_counter()
-    done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
+    with socket_folder() as sockets:
+        output, outside = scratch / "executed.ipynb", elsewhere(run.project, inputs)
+        job = _job(run, layout, outside, workers, output, sockets)
+        undeclared = _undeclared(run, job)
+        done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
     node = tidy(load_executed(Path(job.output)), run.notebook)
     require_listed_records(node, run.notebook)
     require_measured(node, run.notebook.name, done.measured)
@@ -211,7 +216,9 @@ def _result(
     )
 
 
-def _job(run: Run, output: Path, layout: Layout, inputs: list[str], workers: Workers) -> Job:
+def _job(
+    run: Run, layout: Layout, inputs: list[str], workers: Workers, output: Path, sockets: str
+) -> Job:
     around = workers.surroundings
     return Job(
         notebook=nbformat.writes(run.notebook.node),
@@ -222,6 +229,7 @@ def _job(run: Run, output: Path, layout: Layout, inputs: list[str], workers: Wor
         fonts=str(around.fonts),
         cell_timeout=run.project.settings.cell_limit(run.profile),
         output=str(output),
+        sockets=sockets,
     )
 
 

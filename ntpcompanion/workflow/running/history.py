@@ -4,7 +4,6 @@
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,44 +19,17 @@ from ntpcompanion.workflow.base.git import git, holds_project
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import Claim
-from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.results import Result
 
 SCHEMA = 1
 
 
-@dataclass(frozen=True)
-class Build:
-    """One build on one machine.
-
-    Fields
-    ------
-    date
-        when the first of its notebooks was started, ISO 8601 in UTC.
-    commit
-        of the sources, with `+` where files differed from it; empty where git does not know.
-    machine, versions
-        in words, and of Python and the numeric libraries.
-    profile
-        book or paper.
-    measurements, verdicts
-        by the id of the claim.
-    """
-
-    date: str
-    commit: str
-    machine: str
-    versions: dict[str, str]
-    profile: str
-    measurements: dict[str, Measurement]
-    verdicts: dict[str, str]
-
-
-def build_of(
+def entry_of(
     results: Mapping[str, Result], claims: Mapping[str, Claim], profile: str, commit: str
-) -> Build:
-    """What a history keeps of the stored runs of a profile.
+) -> dict[str, Any]:
+    """What a history keeps of the stored runs of a profile, which were made at a `commit`, as JSON:
+    of each claim the value, error, replicates and verdict.
 
     Raises WorkflowError for smoke runs, whose numbers are not results, for runs of another profile
     or with parameters of their own, and for runs on several machines.
@@ -81,45 +53,35 @@ def build_of(
             f"The stored runs are of {len(machines)} machines and {len(versions)} sets of "
             "versions: an entry of the history is of one. Run `ntpcompanion execute --force` first."
         )
-    items = {item.claim: item for result in results.values() for item in result.measurements}
-    judged = judged_claims(claims, items.values(), profile)
-    return Build(
-        date=min(result.started for result in results.values()),
-        commit=commit,
-        machine=machines.pop(),
-        versions=next(iter(results.values())).versions,
-        profile=profile,
-        measurements=items,
-        verdicts={name: judged[name].verdict for name in items},
-    )
+    items = [item for result in results.values() for item in result.measurements]
+    judged = judged_claims(claims, items, profile)
+    numbers = {item.claim: item.to_json() for item in items}
+    return {
+        "schema": SCHEMA,
+        "date": min(result.started for result in results.values()),
+        "commit": commit,
+        "machine": machines.pop(),
+        "profile": profile,
+        "versions": next(iter(results.values())).versions,
+        "claims": {
+            name: [data["value"], data["stderr"], data["replicates"], judged[name].verdict]
+            for name, data in sorted(numbers.items())
+        },
+    }
 
 
-def append_build(project: Project, build: Build) -> Path | None:
-    """Write the build into a file of its own; return it, or None if the history ends in the same
-    values of the same machine and commit. Raises WorkflowError as `read_history`.
+def append_entry(project: Project, entry: Mapping[str, Any]) -> Path | None:
+    """Write an entry into a file of its own; return it, or None if there is one with the same
+    values of the same machine and commit. Raises WorkflowError naming a file that is damaged.
     """
-    data = _to_json(build)
-    known = [_to_json(old) for old in read_history(project)]
-    if any(_numbers(old) == _numbers(data) for old in known):
+    folder = project.book / "history"
+    if any(_numbers(read_sealed(path)) == _numbers(entry) for path in folder.glob("*.json")):
         return None
-    sealed = {**data, "checksum": checksum(data)}
+    sealed = {**entry, "checksum": checksum(entry)}
     digest = sha256(canonical_json(sealed))[:8]
-    path = folder(project) / f"{build.date[:10]}-{build.profile}-{digest}.json"
+    path = folder / f"{entry['date'][:10]}-{entry['profile']}-{digest}.json"
     write_atomically(path, _lines(sealed))
     return path
-
-
-def read_history(project: Project) -> list[Build]:
-    """All builds, the oldest first. Raises WorkflowError naming a file that is damaged, or of
-    another form.
-    """
-    builds = [_from_json(path) for path in sorted(folder(project).glob("*.json"))]
-    return sorted(builds, key=lambda build: (build.date, build.machine))
-
-
-def folder(project: Project) -> Path:
-    """Where the history is kept."""
-    return project.book / "history"
 
 
 def present_commit(project: Project) -> str:
@@ -133,42 +95,8 @@ def present_commit(project: Project) -> str:
     return head + ("+" if changed else "")
 
 
-def _numbers(data: Mapping[str, Any]) -> list[object]:
-    return [data["commit"], data["machine"], data["versions"], data["profile"], data["claims"]]
-
-
-def _to_json(build: Build) -> dict[str, Any]:
-    data = {key: value for key, value in asdict(build).items() if not isinstance(value, dict)}
-    claims = {
-        name: _entry(item, build.verdicts[name])
-        for name, item in sorted(build.measurements.items())
-    }
-    return {"schema": SCHEMA, **data, "versions": build.versions, "claims": claims}
-
-
-def _entry(item: Measurement, verdict: str) -> list[object]:
-    data = item.to_json()
-    return [data["value"], data["stderr"], data["replicates"], verdict]
-
-
-def _from_json(path: Path) -> Build:
-    data = read_sealed(path)
-    wanted = {*_to_json(Build("", "", "", {}, "", {}, {})), "checksum"}
-    if data.get("schema") != SCHEMA or set(data) != wanted:
-        raise WorkflowError(
-            f"{path} is not an entry of the history of schema {SCHEMA}. Restore it from git, or "
-            "remove it."
-        )
-    try:
-        items = {
-            name: Measurement.of(name, value, stderr=stderr, replicates=replicates)
-            for name, (value, stderr, replicates, _) in data["claims"].items()
-        }
-        verdicts = {name: str(entry[3]) for name, entry in data["claims"].items()}
-    except (TypeError, ValueError, AttributeError) as error:
-        raise WorkflowError(f"{path}: {error} Restore it from git, or remove it.") from error
-    head = {key: data[key] for key in ("date", "commit", "machine", "versions", "profile")}
-    return Build(**head, measurements=items, verdicts=verdicts)
+def _numbers(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: entry[name] for name in entry if name not in ("date", "checksum")}
 
 
 def _lines(data: Mapping[str, Any]) -> str:

@@ -27,6 +27,9 @@ class Job:
         seconds that a cell may take; None: as long as it needs.
     output
         where the executed notebook is written.
+    sockets
+        a folder for the sockets of the kernel, and all that it keeps. The worker removes it, so
+        that it does not outlive a runner that was killed.
     """
 
     notebook: str
@@ -37,6 +40,7 @@ class Job:
     fonts: str
     cell_timeout: float | None
     output: str
+    sockets: str
 
     def write(self, path: Path) -> list[str]:
         """Write the job to a file; return the command of the worker that executes it."""

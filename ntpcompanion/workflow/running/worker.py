@@ -33,7 +33,6 @@ from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.running import bounded
 from ntpcompanion.workflow.running.job import Job
-from ntpcompanion.workflow.running.sockets import socket_folder
 from ntpcompanion.workflow.running.start import Start, kernel_file
 
 try:
@@ -90,9 +89,9 @@ def execute(job: Job) -> Executed:
     node = nbformat.reads(job.notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
     bounded.register()
-    with socket_folder() as sockets:
-        log = Path(sockets, "log")
-        manager = _own_kernel(Path(sockets), job, log)
+    log = Path(job.sockets, "log")
+    try:
+        manager = _own_kernel(Path(job.sockets), job, log)
         with _failures_told(clock, job.cell_timeout, log):
             node = papermill.execute_notebook(
                 node,
@@ -108,6 +107,8 @@ def execute(job: Job) -> Executed:
                 on_cell_executed=clock.stop,
             )
         read = tracing.read_events(log)
+    finally:
+        shutil.rmtree(job.sockets, ignore_errors=True)
     outputs = [output for cell in code_cells(node) for output in cell.outputs]
     if left := [output for output in outputs if output.output_type == "error"]:
         # papermill takes `sys.exit()` for an early end that went well; the cells below were not run

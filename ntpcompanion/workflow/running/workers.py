@@ -37,28 +37,13 @@ class Surroundings:
 
 
 class Workers:
-    """Starts workers for the notebooks of a project; none of them outlives this process, or a
-    `lifeline` that is shared with others.
-
-    `cut` and `run` may be called from any thread.
+    """Starts workers for the notebooks of a project; none of them outlives the `lifeline`, which
+    may be cut from any thread.
     """
 
-    def __init__(self, project: Project, lifeline: Lifeline | None = None) -> None:
-        self._project, self._shared = project, lifeline is not None
-        self._lifeline = lifeline or Lifeline()
+    def __init__(self, project: Project, lifeline: Lifeline) -> None:
+        self._project, self._lifeline = project, lifeline
         self._lock = threading.Lock()
-
-    def __enter__(self) -> "Workers":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if not self._shared:
-            self.cut()
-            self._lifeline.stdin.close()
-
-    def cut(self) -> None:
-        """End all workers, and what they have started; those that would begin later end at once."""
-        self._lifeline.cut()
 
     def run(self, command: list[str], each_line: Callable[[str], None]) -> Ended:
         """Execute a job and wait for the end of its worker; `each_line` is given each line that it

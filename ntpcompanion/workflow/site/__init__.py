@@ -10,9 +10,6 @@
 - `views`: one run as a page of its own, outside of the book
 - `beside`: what such a page says of itself, and its claims beside the book's
 - `markup_fixes`: small faults in the markup of themes and extensions
-- `release`: archive, ledger and metadata for a release
 - `look`: the styles and scripts of `assets` on every page
 - `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
-- `plain_sphinx`: the same book without Jupyter Book
-- `server`: the site over HTTP on this machine
 """

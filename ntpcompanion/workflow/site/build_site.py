@@ -34,7 +34,7 @@ from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.commits import commit_of
 from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.site.marks import Mark
-from ntpcompanion.workflow.site.render import doctrees, publish, recover_site, render
+from ntpcompanion.workflow.site.render import doctrees, publish, render
 from ntpcompanion.workflow.site.shown import chapter_marks, prose_marks, site_faults
 from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 
@@ -99,22 +99,6 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     texts = write_generated(project, source, judged, results, notebooks, profile, record, pages)
     marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
     return Prepared(source, judged, marks | prose_marks(source, toc_pages(project), texts))
-
-
-def built_site(project: Project, profile: str) -> Path:
-    """The folder of the site that was built; an interrupted build's is put back first.
-
-    Raises WorkflowError if there is none.
-    """
-    html = project.html(profile)
-    if not html.exists() and project.build.exists():
-        with project.lock():
-            recover_site(html)
-    if not (html / "index.html").is_file():
-        raise WorkflowError(
-            f"There is no site in {html}. Run `ntpcompanion build --profile {profile}` first."
-        )
-    return html
 
 
 def build_site(

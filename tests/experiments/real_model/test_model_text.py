@@ -22,6 +22,12 @@ def test_contexts_and_successors_are_those_of_a_count_by_hand(model_text):
     for context, row in zip(contexts, data.counts.tolist(), strict=True):
         assert row == [seen[(*context, token)] for token in data.successors.tolist()]
     assert data.counts.any(axis=0).all()
+    merged = data.merge_rare(3)
+    followed = (data.counts > 0).sum(axis=0)
+    assert (merged[:, :2] > 0).sum(axis=0).tolist() == sorted(followed, reverse=True)[:2]
+    assert (merged.sum(axis=1) == data.counts.sum(axis=1)).all()
+    with pytest.raises(ValueError, match=r"`vocab_size` must be at most 5, the successors of"):
+        data.merge_rare(6)
     table = data.table(np.eye(plan.contexts))
     assert table.weight * data.counts.sum() == pytest.approx(data.counts.sum(axis=1))
 

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow.base import processes
-from ntpcompanion.workflow.base.processes import Ended, Lifeline, end_with_parent, run
+from ntpcompanion.workflow.base.processes import Ended, Lifeline, run
 from tests.waiting import ended, wait_for
 
 POSIX = pytest.mark.skipif(os.name == "nt", reason="the programs are shell scripts")
@@ -126,19 +126,6 @@ def test_several_programs_share_a_lifeline_which_leaves_nothing_open():
     assert codes == [0, 0]
     assert (len(psutil.Process().open_files()), threading.active_count()) == open_before
     assert lifeline.stdin.closed
-
-
-@pytest.mark.parametrize("error", [EOFError, OSError])
-def test_a_connection_that_is_closed_ends_the_process(monkeypatch, error):
-    def closed():
-        raise error
-
-    codes = []
-    left = threading.Event()
-    monkeypatch.setattr(processes.os, "_exit", lambda code: codes.append(code) or left.set())
-    end_with_parent(closed)
-    assert left.wait(10)
-    assert codes == [1]
 
 
 def test_a_kernel_that_ends_while_it_is_being_ended_is_no_fault(monkeypatch):

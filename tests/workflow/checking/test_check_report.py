@@ -1,16 +1,11 @@
 import json
 from typing import get_args
 
-import jsonschema
-import pytest
-
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import (
     ADVICE,
-    Report,
     line_of,
     report_json,
-    report_schema,
 )
 from ntpcompanion.workflow.checking.value_comparison import NOTES, Kind
 from ntpcompanion.workflow.claims.claims import load_claims
@@ -45,24 +40,15 @@ def test_a_missing_value_is_a_claim_without_number(toy):
     assert (half.measured, half.baseline.values, half.verdict) == (None, [0.5], "not measured")
 
 
-@pytest.mark.parametrize("now", [AS_STORED, HALF_MOVED, HALF_MISSING])
-def test_the_json_is_what_its_schema_says(toy, now):
-    report = report_of(toy, now, AS_STORED)
-    data = json.loads(report_json(report))
-    schema = report_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
-    jsonschema.validate(data, schema)
-    assert Report.model_validate(data) == report
-    with pytest.raises(jsonschema.ValidationError, match="surprise"):
-        jsonschema.validate({**data, "surprise": 1}, schema)
-
-
-def test_every_field_is_described():
-    schema = report_schema()
-    objects = [schema, *(part for part in schema["$defs"].values() if "properties" in part)]
-    fields = [field for part in objects for field in part["properties"].items()]
-    assert len(fields) > 20
-    assert [name for name, field in fields if not field.get("description")] == []
+def test_the_json_has_the_names_of_the_fields(toy):
+    data = json.loads(report_json(report_of(toy, HALF_MOVED, AS_STORED)))
+    assert [data[name] for name in ("profile", "outcome", "error", "values")] == [
+        "book", "differs", None, 3,
+    ]  # fmt: skip
+    (finding,) = data["findings"]
+    assert finding.items() >= {"notebook": "coin", "kind": "moved", "fault": True}.items()
+    assert {"file", "line", "claim", "text", "advice"} < finding.keys()
+    assert data["claims"][0]["baseline"] == {"values": [0.5], "stderrs": [0.0], "replicates": None}
 
 
 def test_every_kind_of_fault_has_advice_or_says_it_itself():

@@ -3,14 +3,13 @@
 import json
 import os
 import re
-from xml.etree import ElementTree
 
 import pytest
 from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.check_report import Report
+from ntpcompanion.workflow.checking.check_report import Report, Reported
 from ntpcompanion.workflow.checking.reports import Files, annotations, write_reports
 from ntpcompanion.workflow.claims import baselines
 
@@ -53,18 +52,16 @@ def test_results_go_to_the_output_and_errors_to_the_other_stream(drifted):
 
 
 def test_all_reports_are_written_on_success_and_on_failure(check, tmp_path, instant):
-    files = [tmp_path / "new folder" / name for name in ("a.json", "a.xml", "a.md")]
-    options = ["--json", files[0], "--junit", files[1], "--summary", files[2]]
+    files = [tmp_path / "new folder" / name for name in ("a.json", "a.md")]
+    options = ["--json", files[0], "--summary", files[1]]
     done = check(*map(str, options))
     assert (done.exit_code, done.stderr) == (0, "")
     assert json.loads(files[0].read_text())["outcome"] == "agrees"
-    assert ElementTree.parse(files[1]).getroot().get("failures") == "0"
-    assert "3 claims agree; 0 moved." in files[2].read_text()
+    assert "3 claims agree; 0 moved." in files[1].read_text()
     instant.edit("book/claims.yml", "equals: 0.5", "equals: 0.3")
     assert check(*map(str, options)).exit_code == 1
     assert json.loads(files[0].read_text())["findings"][0]["kind"] == "verdict"
-    assert ElementTree.parse(files[1]).getroot().get("failures") == "1"
-    assert "refuted, expected supported" in files[2].read_text()
+    assert "refuted, expected supported" in files[1].read_text()
 
 
 def test_json_may_be_the_output_and_then_nothing_else_is(drifted):
@@ -120,7 +117,7 @@ def test_an_update_is_reported_as_it_left_things(drifted, tmp_path):
 def test_paths_begin_where_the_repository_does(toy, monkeypatch):
     found = {"kind": "new", "fault": True, "notebook": "coin", "claim": "a.b", "line": 1}
     found |= {"file": "notebooks/coin.md", "text": "x"}
-    report = Report(profile="book", outcome="differs", findings=[found])
+    report = Report(profile="book", outcome="differs", findings=[Reported(**found)])
     for workspace, start in (
         (toy.project.root.parent, "toy/notebooks/"),
         (toy.project.root, "notebooks/"),
@@ -145,33 +142,31 @@ def test_a_file_that_cannot_be_written_keeps_neither_the_others_nor_the_findings
     (tmp_path / "file").touch()
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "summary"))
     below = str(tmp_path / "file" / "check")
-    done = drifted("--json", below, "--junit", below, "--summary", str(tmp_path / "check.md"))
+    done = drifted("--json", below, "--summary", str(tmp_path / "check.md"))
     assert done.exit_code == 1
     assert "`toy.half`" in (tmp_path / "check.md").read_text()
-    first, *_, json_fault, junit_fault, host_fault = done.stderr.splitlines()
+    first, *_, json_fault, host_fault = done.stderr.splitlines()
     assert first == "error: 1 of the checks on 3 measured values failed at profile book."
     assert json_fault.startswith("`--json`: ")
-    assert junit_fault.startswith("`--junit`: ")
     assert host_fault.startswith(f"`$GITHUB_STEP_SUMMARY`: {tmp_path / 'nowhere' / 'summary'} ")
 
 
 def test_numbers_that_agree_do_not_hide_a_report_that_is_not_there(check, instant, tmp_path):
     (tmp_path / "file").touch()
-    options = ["--junit", str(tmp_path / "file" / "check.xml")]
+    options = ["--json", str(tmp_path / "file" / "check.json")]
     done = check(*options)
     assert (done.exit_code, "3 measured values agree" in done.stdout) == (1, True)
-    assert done.stderr.startswith("error: `--junit`: Could not write")
+    assert done.stderr.startswith("error: `--json`: Could not write")
     instant.edit("book/claims.yml", "equals: 0.5", "same_as: 0.5")
     done = check(*options)  # nothing can be compared, and not even that be written
     assert "claims.yml" in done.stderr
-    assert "`--junit`: Could not write" in done.stderr
+    assert "`--json`: Could not write" in done.stderr
 
 
 @pytest.mark.parametrize(
     ("options", "said"),
     [
         (["--summary", "-"], "Only `--json` takes -, which is the output. Name a file, like"),
-        (["--junit", "-"], "like `--junit check.xml`."),
         (["--json", ""], "`--json` names no file. Name a file, like `--json check.json`."),
     ],
 )

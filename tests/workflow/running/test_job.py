@@ -15,6 +15,7 @@ def test_a_job_is_what_was_written_and_its_worker_is_told_where(tmp_path):
         fonts="c",
         cell_timeout=None,
         output="out.ipynb",
+        sockets="d",
     )
     path = tmp_path / "new" / "job.json"
     command = job.write(path)

@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import nbformat
@@ -36,13 +37,14 @@ print([n, sys.executable, *folders, json.loads(get_connection_info())["transport
 BEGUN = [Cell(1, 2), Cell(2, 2)]
 
 
-def job_of(folder, **changes):
+def job_of(folder, /, **changes):
     """The notebook above as a job in a folder."""
     facts = {"notebook": NOTEBOOK, "parameters": {"n": 3}, "folder": str(folder)}
     facts |= {"import_path": [], "readable": []}
     fonts, output = folder / "fonts", str(folder / "executed.ipynb")
     fonts.mkdir(exist_ok=True)
     facts |= {"fonts": str(fonts), "cell_timeout": 9.0, "output": output}
+    facts["sockets"] = tempfile.mkdtemp(prefix="ntp-")  # short, and removed by the worker
     return Job(**{**facts, **changes})
 
 
@@ -184,6 +186,7 @@ def test_what_the_runner_hears_in_the_end(job, papermill_that, said):
     assert [type(message) for message in said()] == [Cell, Cell, Done]
     assert nbformat.read(job.with_name("executed.ipynb"), as_version=4).cells[2].source == "n = 3"
     job.with_name("executed.ipynb").unlink()
+    job_of(job.parent).write(job)
     papermill_that(raising(DeadKernelError("died")))
     assert worker.main(str(job)) == 1
     failed = Failed(2, "n", "the kernel died; the machine may be out of memory", "")

@@ -1,6 +1,7 @@
 """Workers of a toy project: each a process of its own, and none outlives the command."""
 
 import os
+import shutil
 import threading
 import time
 from pathlib import Path
@@ -11,11 +12,10 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from ntpcompanion.workflow.base.messages import Done, Failed, heard
-from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.running.workers import Workers
 from tests.waiting import LIMIT, ended, wait_for
-
-KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+from tests.workflow.running.test_worker import KERNEL, job_of
 
 
 @pytest.fixture
@@ -24,29 +24,23 @@ def started(toy):
     the last cell printed.
     """
 
-    def run(crew, code, listen=lambda line: None):
+    def run(crew, code):
         scratch = toy.project.build / f"tmp/{time.monotonic_ns()}"
         cells = [
             new_code_cell("n = 1", metadata={"tags": ["parameters"]}),
             new_code_cell(code),
         ]
-        job = Job(
+        scratch.mkdir(parents=True)
+        job = job_of(
+            scratch,
             notebook=nbformat.writes(new_notebook(cells=cells, metadata=KERNEL)),
-            parameters={},
             folder=str(toy.project.root),
             import_path=[str(toy.project.root)],
-            readable=[],
-            fonts=str(toy.project.notebooks),
             cell_timeout=None,
-            output=str(scratch / "executed.ipynb"),
         )
         said = []
-
-        def hear(line):
-            said.append(line)
-            listen(line)
-
-        end = crew.run(job.write(scratch / "job.json"), hear)
+        end = crew.run(job.write(scratch / "job.json"), said.append)
+        shutil.rmtree(job.sockets, ignore_errors=True)  # as the runner does
         printed = ""
         if Path(job.output).exists():
             printed = nbformat.read(job.output, as_version=4).cells[-1].outputs[0].text
@@ -59,7 +53,8 @@ def started(toy):
 @pytest.mark.parametrize("victim", ["kernel", pytest.param("worker", marks=pytest.mark.slow)])
 def test_after_a_process_was_killed_the_next_worker_runs(started, victim):
     number = {"kernel": "os.getpid()", "worker": "os.getppid()"}[victim]
-    with Workers(started.project) as crew:
+    with Lifeline() as lifeline:
+        crew = Workers(started.project, lifeline)
         end, said, _ = started(
             crew, f"import os\nprint('cut', end='')\nos.kill({number}, 9)\ninput()"
         )
@@ -71,7 +66,8 @@ def test_after_a_process_was_killed_the_next_worker_runs(started, victim):
 
 def test_standard_error_is_that_of_the_worker(started):
     code = "import os, time\n_ = os.write(2, b'about {}'); print(); time.sleep(1); os._exit({})"
-    with Workers(started.project) as crew:
+    with Lifeline() as lifeline:
+        crew = Workers(started.project, lifeline)
         for number in (1, 2):
             ended, said, _ = started(crew, code.format(number, number))
             assert ended.code == 1
@@ -87,31 +83,22 @@ def test_cut_ends_what_was_started(started):
         "time.sleep(600)"
     )
     found = []
-    with Workers(started.project) as crew:
+    with Lifeline() as lifeline:
+        crew = Workers(started.project, lifeline)
         thread = threading.Thread(target=lambda: found.append(started(crew, code)[0]))
         thread.start()
         wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
-        crew.cut()
+        lifeline.cut()
         thread.join(LIMIT)
     assert found
     assert found[0].code != 0
     wait_for(lambda: all(ended(int(pid)) for pid in pids.read_text().split()))
 
 
-def test_what_a_listener_raises_ends_the_worker(started):
-    class Bored(Exception):
-        """Enough heard."""
-
-    def listen(line):
-        raise Bored
-
-    with Workers(started.project) as crew, pytest.raises(Bored):
-        started(crew, "import time; time.sleep(600)", listen=listen)
-
-
 def test_after_the_cut_nothing_begins(started):
-    with Workers(started.project) as crew:
-        crew.cut()
+    with Lifeline() as lifeline:
+        crew = Workers(started.project, lifeline)
+        lifeline.cut()
         end, said, printed = started(crew, "print(1)")
     assert end.code != 0
     assert (said, printed) == ([], [])
@@ -123,7 +110,8 @@ def test_what_a_cell_leaves_running_is_not_waited_for(started):
         "import os, time\npid = os.fork()\nif not pid:\n    os.setsid()\n    time.sleep(600)\n"
         "print(pid)"
     )
-    with Workers(started.project) as crew:
+    with Lifeline() as lifeline:
+        crew = Workers(started.project, lifeline)
         end, said, (pid,) = started(crew, left)
     assert (end.code, type(said[-1])) == (0, Done), end.errors
     psutil.Process(int(pid)).kill()

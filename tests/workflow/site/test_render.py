@@ -140,14 +140,6 @@ def test_what_is_published_is_what_the_table_of_contents_lists_with_its_mathjax(
     assert (html / "intro.html").read_text() == "new"
 
 
-def test_jupyter_book_2_is_not_started(toy, monkeypatch):
-    monkeypatch.setattr(render, "version", lambda _: "2.1.7")
-    jupyter_book_that(monkeypatch, 0, intro="built by nobody")
-    with pytest.raises(WorkflowError, match=r"jupyter-book 2.1.7 is installed"):
-        render.render(toy.project, toy.project.book, toy.project.html("book"))
-    assert not toy.project.build.exists()
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake Jupyter Book is a shell script")
 def test_nothing_of_a_rendering_stays_open(toy, worker_that):
     worker_that('echo "$PYTHONPATH"; echo "$3" >&2; exit 3')

@@ -13,7 +13,7 @@ import yaml
 from ntpcompanion.settings import read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.schemas import write_schemas
+from ntpcompanion.workflow.checking.schemas import write_schema
 from ntpcompanion.workflow.claims.baselines import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
@@ -59,10 +59,9 @@ def test_its_settings_claims_and_pages_are_whole(made):
     assert read_settings(made).libraries[:3] == ("ntpcompanion", "numpy", "pandas")
     known = find_notebooks(project)
     assert page_faults(project, known) == []
-    schemas = [path.resolve() for path in write_schemas(project, known)]
-    for file in (project.claims, project.notebooks / "profiles.yml"):
-        first = file.read_text(encoding="utf-8").partition("\n")[0]
-        assert (file.parent / first.partition("$schema=")[2]).resolve() in schemas
+    schema = write_schema(project, known).resolve()
+    first = project.claims.read_text(encoding="utf-8").partition("\n")[0]
+    assert (project.claims.parent / first.partition("$schema=")[2]).resolve() == schema
     profiles = read_profiles(project, known)
     measured = {claim for claim in load_claims(project)}
     for profile in ("smoke", "book"):
@@ -100,6 +99,12 @@ def test_its_makefile_knows_what_its_readme_tells(made):
     targets = re.findall(r"^    make (\w+)", readme, re.M)
     assert targets == ["book", "test", "lab"]
     assert set(targets) <= set(re.findall(r"^(\w+):", makefile, re.M))
+
+
+def test_its_pull_requests_have_the_comment_of_this_book(made):
+    file = ".github/workflows/book.yml"
+    ours, its = (yaml.safe_load((root / file).read_text(encoding="utf-8")) for root in (ROOT, made))
+    assert its["jobs"]["comment"] == ours["jobs"]["comment"]
 
 
 @pytest.mark.parametrize("failing", ["write_text", "rename"])
@@ -257,7 +262,7 @@ def test_records_and_sweeps_import_the_package_and_hash_its_sources(made):
 
 @pytest.mark.slow
 def test_a_run_is_shown_as_a_page_of_the_small_book(made):
-    said = command(made, "execute", "mean", "--profile", "smoke", "-p", "means=40", "--open")
+    said = command(made, "view", "mean", "--profile", "smoke", "-p", "means=40")
     assert "mean (smoke): executed" in said
     assert "Rendered" in said
     assert ("Opened it in the browser." in said) != ("No browser can be opened here." in said)
