@@ -163,14 +163,14 @@ def checked(*needs: Any) -> Any:
     --------
     >>> from typing import Annotated
     >>> from ntpcompanion.checks import Range, checked, need
-    >>> @checked(need("most", lambda least, most: least <= most, "be at least `least` = {least}"))
-    ... def middle(least: Annotated[int, Range(0)], most: int) -> int:
-    ...     return (least + most) // 2
+    >>> @checked(need("high", lambda low, high: low <= high, "be at least `low` = {low}"))
+    ... def middle(low: Annotated[int, Range(0)], high: int) -> int:
+    ...     return (low + high) // 2
     >>> middle(1, 4)
     2
     >>> middle(5, 4)
     Traceback (most recent call last):
-    ValueError: `most` must be at least `least` = 5, got 4.
+    ValueError: `high` must be at least `low` = 5, got 4.
     """
     if len(needs) == 1 and not isinstance(needs[0], need):
         return checked()(needs[0])

@@ -6,13 +6,13 @@ import lazy_loader
 
 
 def attach_public_names(
-    room: str, file: str, *, extra: str
+    package: str, file: str, *, extra: str
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """What the `__init__.py` of a package assigns to `__getattr__`, `__dir__`, `__all__`.
 
     Parameters
     ----------
-    room
+    package
         the package's `__name__`.
     file
         its `__file__`; beside it lies the stub `__init__.pyi`, whose lines `from .module import
@@ -26,16 +26,16 @@ def attach_public_names(
         the function that loads a name, the one that lists the names, and the list. Loading a name
         raises ImportError with the extra to install, if a package that it needs is not there.
     """
-    load, names, listed = lazy_loader.attach_stub(room, file)
+    load, names, listed = lazy_loader.attach_stub(package, file)
 
     def load_or_explain(name: str) -> object:
         try:
             return load(name)
         except ModuleNotFoundError as error:
-            if error.name is None or error.name.partition(".")[0] == room.partition(".")[0]:
+            if error.name is None or error.name.partition(".")[0] == package.partition(".")[0]:
                 raise
             raise ImportError(
-                f"{room}.{name} needs the package {error.name!r}, which is not installed: "
+                f"{package}.{name} needs the package {error.name!r}, which is not installed: "
                 f"pip install 'ntpcompanion[{extra}]'.",
                 name=error.name,
             ) from error

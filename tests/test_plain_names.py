@@ -1,4 +1,4 @@
-"""Variables and parameters are called what they are: a noun of the field, not a word of ours."""
+"""Variables, fields and functions are called what they are: a noun of the field, not of ours."""
 
 import ast
 from collections.abc import Iterator
@@ -8,42 +8,54 @@ from tests.sources import PACKAGE, parsed, relative
 DIALECT = {
     *("found", "said", "told", "kept", "own", "given", "at", "here", "least", "most", "like"),
     *("what", "share", "places", "departure", "bent", "slaved", "turned", "straight", "bed"),
-    "yardstick",
+    *("yardstick", "room", "house", "mend", "refuse", "stops", "leak", "blind", "planar"),
+}
+# read from files of a book or a record, which would have to be written anew
+STORED = {"places"}
+# names that this list did not look at before, each in one file: rename them, and shorten this
+LEFT = {
+    *("linear/dynamics/decomposed_loss.py: at", "workflow/sweeps/targets.py: given"),
+    *("workflow/base/files.py: _refuse", "workflow/base/installed.py: _own"),
+    *("workflow/chapters/downloads.py: TOLD", "workflow/chapters/strips.py: room"),
+    *("workflow/doctor/environment_checks.py: found", "workflow/starting/new_book.py: OWN"),
+    *("workflow/notebooks/parameter_checks.py: _said", "workflow/running/undeclared.py: _said"),
+    "workflow/records/result_comparison.py: found",
 }
 
 
-def local_names(node: ast.AST) -> Iterator[tuple[str, int]]:
-    """Parameters, and names that are bound outside of the bodies of classes (which hold fields)."""
-    for child in ast.iter_child_nodes(node):
+def names(node: ast.AST) -> Iterator[tuple[str, int]]:
+    """Parameters, functions, classes, and all names that are bound, fields included."""
+    for child in ast.walk(node):
         if isinstance(child, ast.arg):
             yield child.arg, child.lineno
         elif isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id, child.lineno
-        elif isinstance(child, ast.ExceptHandler) and child.name:
+        elif isinstance(child, ast.FunctionDef | ast.ClassDef | ast.ExceptHandler) and child.name:
             yield child.name, child.lineno
-        if isinstance(node, ast.ClassDef) and isinstance(child, ast.Assign | ast.AnnAssign):
-            continue
-        yield from local_names(child)
 
 
-def test_no_variable_or_parameter_has_a_word_of_the_dialect():
+def is_dialect(name: str) -> bool:
+    return name.strip("_").lower() in DIALECT
+
+
+def test_no_name_is_a_word_of_the_dialect():
     assert [
         f"{relative(path)}:{line}: {name}"
         for path in sorted(PACKAGE.rglob("*.py"))
-        for name, line in local_names(parsed(path))
-        if name in DIALECT
+        for name, line in names(parsed(path))
+        if is_dialect(name) and name not in STORED and f"{relative(path)}: {name}" not in LEFT
     ] == []
 
 
-def test_parameters_variables_and_caught_errors_are_looked_at_and_fields_are_not():
+def test_fields_functions_parameters_variables_and_caught_errors_are_looked_at():
     text = """
 class A:
     at: int = 3
-    def f(self, kept, *given):
+    def _kept(self, *given):
         try:
             own, a[0] = (said := 3), lambda like: like.share
         except E as found:
-            here = other(least=3)
+            HERE = other(least=3)
 """
-    names = {name for name, _ in local_names(ast.parse(text))}
-    assert names == {"self", "kept", "given", "own", "said", "like", "found", "here"}
+    dialect = {name for name, _ in names(ast.parse(text)) if is_dialect(name)}
+    assert dialect == {"at", "_kept", "given", "own", "said", "like", "found", "HERE"}

@@ -10,23 +10,19 @@ from numpy.typing import ArrayLike
 
 from ntpcompanion.attention.planted_data import TokenSequences
 from ntpcompanion.attention.wsvm import WSVMSolution, solve_w_svm
-from ntpcompanion.checks import Range, Shape, Size, checked, need
+from ntpcompanion.checks import Range, Shape, Size, checked
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import as_array, as_integer_array
 
 Contexts = Annotated[ArrayLike, Shape("m d")]
-Targets = Annotated[ArrayLike, Shape("m", integers=True), Range(0)]
+Targets = Annotated[ArrayLike, Shape("m", integers=True)]
 Words = Annotated[ArrayLike, Shape("V width")]
 
 
-@checked(
-    need(
-        "targets",
-        lambda targets, vocabulary: np.max(targets) < vocabulary,
-        "hold words 0 … {vocabulary} − 1",
-    )
-)
-def next_token_table(contexts: Contexts, targets: Targets, vocabulary: Size) -> ContextTable:
+@checked
+def next_token_table(
+    contexts: Contexts, targets: Annotated[Targets, Range(0, "vocabulary - 1")], vocabulary: Size
+) -> ContextTable:
     """Contexts after each of which one word follows.
 
     Parameters
@@ -60,10 +56,10 @@ def next_token_table(contexts: Contexts, targets: Targets, vocabulary: Size) -> 
     return ContextTable(rows, np.eye(vocabulary)[words], np.full(len(rows), 1 / len(rows)))
 
 
-@checked(
-    need("targets", lambda words, targets: np.max(targets) < len(words), "hold words 0 … {V} − 1")
-)
-def attend_to_vocabulary(words: Words, contexts: Contexts, targets: Targets) -> WSVMSolution:
+@checked
+def attend_to_vocabulary(
+    words: Words, contexts: Contexts, targets: Annotated[Targets, Range(0, "V - 1")]
+) -> WSVMSolution:
     """The SVM of the key-query matrix where each sequence consists of all words, the query is a
     context, and the best token is the word that follows it.
 

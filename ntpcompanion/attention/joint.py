@@ -1,7 +1,7 @@
 """Key-query matrix and decoder trained together: the steps decide how fast the loss falls."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -9,7 +9,7 @@ from jaxtyping import Float, Int
 from ntpcompanion.attention.layer import log_softmax, log_sum_exp, logit_gradient
 from ntpcompanion.attention.planted_data import TokenSequences
 from ntpcompanion.attention.steps import Steps, take_step
-from ntpcompanion.checks import Is, NotNegative, Positive, checked
+from ntpcompanion.checks import NotNegative, Positive, checked
 from ntpcompanion.validation import as_integer_array
 
 LARGE = 30.0  # above it log(1 + exp(−m)) is exp(−m) to rounding
@@ -41,7 +41,7 @@ class JointPath:
 def train_jointly(
     sequences: TokenSequences,
     *,
-    method: Annotated[str, Is(lambda method: method in ("gd", "ngd"), "be one of 'gd', 'ngd'")],
+    method: Literal["gd", "ngd"],
     learning_rate: Positive,
     keep: Steps,
     decay: NotNegative = 0.0,

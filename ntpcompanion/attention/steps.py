@@ -4,7 +4,7 @@ coordinates in which attention moves.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -18,20 +18,15 @@ from ntpcompanion.attention.layer import (
     plain_logit_gradient,
 )
 from ntpcompanion.attention.planted_data import Decoder, TokenSequences, as_decoder, check_leading
-from ntpcompanion.checks import Is, Positive, Range, Shape, checked
+from ntpcompanion.checks import INCREASING, Positive, Range, Shape, checked
 from ntpcompanion.validation import as_array, as_integer_array
 
 # Where attention is stuck on a wrong token L − L* stays and ∇L vanishes: Polyak's step diverges.
 LONGEST = 1e6
-METHODS = ("gd", "ngd", "polyak")
-Method = Annotated[str, Is(lambda method: method in METHODS, "be one of 'gd', 'ngd', 'polyak'")]
+Method = Literal["gd", "ngd", "polyak"]
+Gradient = Literal["log", "plain"]
 GRADIENTS = {"log": logit_gradient, "plain": plain_logit_gradient}
-Steps = Annotated[
-    ArrayLike,
-    Shape("s", integers=True),
-    Range(0),
-    Is(lambda steps: (np.diff(np.asarray(steps)) > 0).all(), "hold increasing numbers of steps"),
-]
+Steps = Annotated[ArrayLike, Shape("s", integers=True), Range(0), INCREASING]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,9 +91,7 @@ def descend_attention(
     keep: Steps,
     learning_rate: Positive = 1.0,
     start: Annotated[ArrayLike, Shape("... d k")] | None = None,
-    gradient: Annotated[
-        str, Is(lambda gradient: gradient in ("log", "plain"), "be one of 'log', 'plain'")
-    ] = "log",
+    gradient: Gradient = "log",
 ) -> AttentionPath:
     """Minimize the logistic loss of one layer of attention over W, with the decoder u fixed.
 

@@ -51,14 +51,9 @@ def all_contexts(vocab_size: Size, longest: Size) -> Contexts:
         lambda contexts, vectors: max(map(len, contexts)) <= len(vectors),
         "have a table for each position of the longest context",
     ),
-    need(
-        "contexts",
-        lambda contexts, vectors: np.concatenate(contexts).max() < np.shape(vectors)[1],
-        "hold tokens of `vectors`, 0 … {V} − 1",
-    ),
 )
 def attend_last(
-    contexts: Annotated[Contexts, Length(), Range(0)],
+    contexts: Annotated[Contexts, Length(), Range(0, "vectors.shape[1] - 1")],
     vectors: Float[np.ndarray, "T V d"],
     scores: Float[np.ndarray, "d d"],
 ) -> Float[np.ndarray, "contexts d"]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -12,6 +12,7 @@ from ntpcompanion.checks import Is, Range, Size, checked
 from ntpcompanion.validation import as_array
 
 Function = Callable[[np.ndarray], np.ndarray]
+Activation = Literal["tanh", "gelu", "sine", "relu", "cube"]
 
 
 def _gelu_slope(a: np.ndarray) -> np.ndarray:
@@ -20,7 +21,7 @@ def _gelu_slope(a: np.ndarray) -> np.ndarray:
 
 
 # name → (function, derivative); those of the last two scale with their argument, which costs rank
-ACTIVATIONS: dict[str, tuple[Function, Function]] = {
+ACTIVATIONS: dict[Activation, tuple[Function, Function]] = {
     "tanh": (np.tanh, lambda a: 1 - np.tanh(a) ** 2),
     "gelu": (lambda a: a * (1 + erf(a / np.sqrt(2))) / 2, _gelu_slope),
     "sine": (np.sin, np.cos),
@@ -38,13 +39,7 @@ def logit_jacobian(
         Float[np.ndarray, "V m"],
         Is(lambda decoder: len(decoder) > 1, "have at least two rows, one a token"),
     ],
-    activation: Annotated[
-        str,
-        Is(
-            lambda activation: activation in ACTIVATIONS,
-            f"be one of {', '.join(map(repr, ACTIVATIONS))}",
-        ),
-    ] = "gelu",
+    activation: Activation = "gelu",
 ) -> Float[np.ndarray, "N*(V-1) k"]:
     """Derivatives of the logits U φ(W x + b) of N inputs by all parameters (U, W, b).
 
@@ -117,14 +112,14 @@ class Rank:
     ------
     rank
         how many singular values are not zero up to rounding.
-    kept, dropped
-        the smallest of those and the largest other one, relative to the largest of all; `dropped`
+    above_cut, below_cut
+        the smallest of those and the largest other one, relative to the largest of all; the latter
         is 0 where the matrix has full rank.
     """
 
     rank: int
-    kept: float
-    dropped: float
+    above_cut: float
+    below_cut: float
 
 
 # rounding leaves singular values of about 1e-16 times the largest
@@ -149,7 +144,7 @@ def rank_by_gap(
     -------
     Rank
         the number of singular values above 1e-12 of the largest. Whether that decides is for the
-        reader of `kept` and `dropped` to see.
+        reader of both values.
 
     Raises
     ------

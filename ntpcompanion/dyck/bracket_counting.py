@@ -52,7 +52,7 @@ def success_probability(T: Even, n: SupportsIndex) -> Fraction:
     >>> success_probability(4, 2)
     Fraction(25, 128)
     """
-    p, n = balanced_share(T), _samples(n)
+    p, n = balanced_fraction(T), _samples(n)
     return 1 - 2 * ((1 + p) / 2) ** n + p**n
 
 
@@ -62,12 +62,12 @@ def expected_error(T: Even, n: SupportsIndex) -> Fraction:
 
     Raises as `success_probability`.
     """
-    p, n = balanced_share(T), _samples(n)
+    p, n = balanced_fraction(T), _samples(n)
     return ((1 + p) / 2) ** n
 
 
 @checked
-def balanced_share(T: Even) -> Fraction:
+def balanced_fraction(T: Even) -> Fraction:
     """The probability p = C(T, T/2) / 2^T that a random string is balanced. Raises ValueError for
     an odd T.
     """

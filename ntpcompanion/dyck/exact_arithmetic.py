@@ -103,15 +103,15 @@ def curvature(neurons: Neurons, z: Int[np.ndarray, "N d"]) -> Curvature:
 
 
 def _rises_at_kinks(neurons: Neurons, z: np.ndarray, rising: np.ndarray) -> list[Fraction]:
-    """For every neuron, E 1{v·z = 0} times the share of the T coordinates of z along which it
+    """For every neuron, E 1{v·z = 0} times the fraction of the T coordinates of z along which it
     rises.
     """
     T = z.shape[1] // 2
-    shares = []
+    fractions = []
     for part in neurons.blocks(len(z)):
         counts = rising @ (part.preactivations(z) == 0)
-        shares += [Fraction(int(count), len(z) * T) for count in counts]
-    return shares
+        fractions += [Fraction(int(count), len(z) * T) for count in counts]
+    return fractions
 
 
 def _sum_of_roots(terms: Iterable[tuple[Fraction, Fraction]]) -> sympy.Expr:

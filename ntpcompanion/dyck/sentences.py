@@ -3,7 +3,7 @@ the mask looks like.
 """
 
 from itertools import combinations
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 from jaxtyping import Int
@@ -32,8 +32,8 @@ Short = Annotated[
         "All sentences are enumerated, and longer ones do not fit in memory.",
     ),
 ]
-MASK_SIGNS = ("random", "fixed")
-MaskSign = Annotated[str, Is(lambda sign: sign in MASK_SIGNS, "be one of 'random', 'fixed'")]
+MaskSign = Literal["random", "fixed"]
+MASK_SIGNS: tuple[MaskSign, ...] = get_args(MaskSign)
 Sentences = Annotated[
     Int[np.ndarray, "C T"],
     Is(

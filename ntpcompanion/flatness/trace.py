@@ -45,15 +45,15 @@ def norms_by_vmap(
         scores = logits(theta, inputs)
     got = f"{len(scores)} for {len(inputs)}"
     require(len(scores) == len(inputs), f"`logits` must return a row for each input, got {got}.")
-    labels, shares = weigh(scores.log_softmax(-1))
+    labels, weights = weigh(scores.log_softmax(-1))
 
-    def norms(example: Tensor, labels: Tensor, shares: Tensor) -> Tensor:
+    def norms(example: Tensor, labels: Tensor, weights: Tensor) -> Tensor:
         log_probabilities, pull = vjp(lambda t: logits(t, example[None])[0].log_softmax(0), theta)
         chosen = one_hot(labels, len(log_probabilities)).to(log_probabilities)
-        return shares @ vmap(lambda row: pull(row)[0].square().sum())(chosen)
+        return weights @ vmap(lambda row: pull(row)[0].square().sum())(chosen)
 
     with sdpa_kernel(SDPBackend.MATH):  # fused attention takes one example at a time under vmap
-        return vmap(norms)(inputs, labels, shares)
+        return vmap(norms)(inputs, labels, weights)
 
 
 @dataclass(frozen=True)
@@ -276,14 +276,14 @@ def _draw(
         replacement=True,
         generator=generator,
     )
-    drawn, shares = (
+    drawn, weights = (
         drawn.to(device),
         torch.full((n, labels), 1 / labels, dtype=log_probabilities.dtype, device=device),
     )
     if labels < classes:
-        return drawn, shares
-    frequencies = torch.zeros(n, classes, dtype=shares.dtype, device=device).scatter_add_(
-        1, drawn, shares
+        return drawn, weights
+    frequencies = torch.zeros(n, classes, dtype=weights.dtype, device=device).scatter_add_(
+        1, drawn, weights
     )
     return torch.arange(classes, device=device).expand(n, classes), frequencies
 

@@ -11,7 +11,7 @@ from jaxtyping import Bool, Float, Int
 from numpy.typing import ArrayLike
 from scipy.spatial.distance import cdist
 
-from ntpcompanion.checks import Range, Shape, Size, checked, need
+from ntpcompanion.checks import Range, Shape, Size, checked
 from ntpcompanion.generalization.min_norm import as_flags
 from ntpcompanion.validation import as_array, as_integer_array
 
@@ -50,9 +50,12 @@ class MemorizationScores:
         return with_it + self.outside * (1 - self.outside) / (self.outside_count - 1)
 
 
-@checked(need("size", lambda n, size: size < n, "be below `n` = {n}, so that some are left out"))
+@checked
 def random_subsets(
-    rng: np.random.Generator, count: Size, n: Annotated[int, Range(2)], size: Size
+    rng: np.random.Generator,
+    count: Size,
+    n: Annotated[int, Range(2)],
+    size: Annotated[int, Range(1, "n - 1", "so that some are left out")],
 ) -> Bool[np.ndarray, "count n"]:
     """Draw subsets of equal size, each uniformly and independently of the others.
 
@@ -133,17 +136,11 @@ def memorization_scores(member: ArrayLike, correct: ArrayLike) -> MemorizationSc
     return MemorizationScores(with_it / inside, without / outside, inside, outside)
 
 
-@checked(
-    need(
-        "size",
-        lambda features, size: size < len(features),
-        "be below {n}, so that one row is left out",
-    )
-)
+@checked
 def nearest_neighbour_scores(
     features: Annotated[ArrayLike, Shape("n d")],
     labels: Annotated[ArrayLike, Shape("n", integers=True)],
-    size: Size,
+    size: Annotated[int, Range(1, "n - 1", "so that one row is left out")],
 ) -> Float[np.ndarray, " n"]:
     """Memorization scores of the nearest neighbour rule, exactly, for random subsets of one size.
 

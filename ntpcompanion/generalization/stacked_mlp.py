@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int, Int64
 from torch import Tensor
 
-from ntpcompanion.checks import Fraction, Length, Positive, Range, Size, checked, need
+from ntpcompanion.checks import Fraction, Length, Positive, Range, Size, checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,19 +86,12 @@ def draw_stacked_mlp(
     return StackedMLP(weights, tuple(torch.zeros(len(generators), 1, b) for b in sizes[1:]))
 
 
-@checked(
-    need(
-        "labels",
-        lambda start, labels: labels.max() < start.weights[-1].shape[2],
-        "be classes of the networks `start`",
-    ),
-    need("order", lambda inputs, order: order.max() < inputs.shape[1], "be rows of `inputs`"),
-)
+@checked
 def train_stacked_mlp(
     start: StackedMLP,
     inputs: Float[Tensor, "{len(start)} n {start.weights[0].shape[1]}"],
-    labels: Annotated[Int64[Tensor, "{len(start)} n"], Range(0)],
-    order: Annotated[Int64[Tensor, "{len(start)} steps batch"], Range(0)],
+    labels: Annotated[Int64[Tensor, "{len(start)} n"], Range(0, "start.weights[-1].shape[2] - 1")],
+    order: Annotated[Int64[Tensor, "{len(start)} steps batch"], Range(0, "n - 1")],
     *,
     learning_rate: Positive,
     momentum: Fraction = 0.9,
@@ -160,9 +153,13 @@ def train_stacked_mlp(
     return StackedMLP(tuple(w.detach() for w in weights), tuple(b.detach() for b in biases))
 
 
-@checked(need("batch_size", lambda count, batch_size: batch_size <= count, "be at most {count}"))
+@checked
 def draw_order(
-    generators: Generators, *, count: Size, epochs: Size, batch_size: Size
+    generators: Generators,
+    *,
+    count: Size,
+    epochs: Size,
+    batch_size: Annotated[int, Range(1, "count", "(`count`)")],
 ) -> Int[Tensor, "k steps batch"]:
     """Rows 0 … count − 1 in a random order for each epoch, cut into batches; what is left of an
     epoch after its last whole batch is left out.

@@ -14,7 +14,7 @@ from scipy.special import ndtr
 from ntpcompanion.checks import Is, Probability, Shape, Size, checked
 from ntpcompanion.validation import as_array, as_integer, as_shaped, check_probabilities
 
-MOST_SAMPLES = 16  # all their subsets are listed
+MAX_SAMPLES = 16  # all their subsets are listed
 NOISE = 32.0  # expected squared length of the noise of one point
 ROUNDING = 1e-12  # of a sum of probabilities
 
@@ -248,7 +248,7 @@ def tightest_uniform_bound(
     """
     weights = as_array("probabilities", probabilities)
     check_probabilities("probabilities", weights, weights.sum())
-    n = as_integer("len(probabilities)", len(weights), 1, MOST_SAMPLES, "(all sets are listed)")
+    n = as_integer("len(probabilities)", len(weights), 1, MAX_SAMPLES, "(all sets are listed)")
     table = as_array("gaps", gaps)
     enough = 1 - delta - ROUNDING
     sets = (list(chosen) for size in range(1, n + 1) for chosen in combinations(range(n), size))

@@ -17,7 +17,7 @@ from ntpcompanion.validation import as_integer, as_matrix
 ROUNDING = 1e-12
 # singular values below this share of the largest are zero
 RANK_TOLERANCE = 1e-10
-MOST_SUPPORTS = 100_000
+MAX_SUPPORTS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,9 +149,9 @@ def all_supports(vocab_size: int, support_size: int) -> Bool[np.ndarray, "m V"]:
     rows: list[tuple[int, ...]] = []
     for chosen in combinations(range(vocab_size), support_size):
         rows.append(chosen)
-        if len(rows) > MOST_SUPPORTS:
+        if len(rows) > MAX_SUPPORTS:
             raise ValueError(
-                f"`support_size`: there are more than {MOST_SUPPORTS:,} supports of "
+                f"`support_size`: there are more than {MAX_SUPPORTS:,} supports of "
                 f"{support_size} among {vocab_size} tokens. Take fewer tokens."
             )
     support = np.zeros((len(rows), vocab_size), dtype=bool)

@@ -8,7 +8,7 @@ from scipy.special import entr
 
 from ntpcompanion.validation import as_integer, check_generator
 
-MOST = 4  # times that a token follows a context in the released code, where it can
+MAX_REPEATS = 4  # times that a token follows a context in the released code, where it can
 
 
 def synthetic_floors(
@@ -54,7 +54,7 @@ def synthetic_floors(
     sizes = {"tables": tables, "contexts": contexts, "tokens": tokens}
     shape = tuple(as_integer(name, size, 1) for name, size in sizes.items())
     check_generator("rng", rng)
-    counts = rng.integers(1, MOST + 1, size=shape)
+    counts = rng.integers(1, MAX_REPEATS + 1, size=shape)
     often = counts.sum(axis=2, keepdims=True)
     entropies = often[..., 0] * entr(counts / often).sum(axis=2)
     return entropies.sum(axis=1) / often.sum(axis=(1, 2))

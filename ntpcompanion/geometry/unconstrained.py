@@ -217,7 +217,7 @@ def _minimum(
 class _Scaled:
     """The objective over λ, (CE − H) / λ + ½ ‖x‖², of the flattened factors x = (H, W)."""
 
-    given: Distributions
+    distributions: Distributions
     ridge: float
     shape: tuple[int, int]  # of W
 
@@ -227,13 +227,13 @@ class _Scaled:
 
     def gap(self, x: Float[np.ndarray, " n"]) -> float:
         H, W = self.factors(x)
-        return relative_gap(H @ W.T, self.given, self.ridge)
+        return relative_gap(H @ W.T, self.distributions, self.ridge)
 
     def value_and_gradient(
         self, x: Float[np.ndarray, " n"]
     ) -> tuple[float, Float[np.ndarray, " n"]]:
         H, W = self.factors(x)
-        excess, slope = excess_and_gradient(H @ W.T, self.given)
+        excess, slope = excess_and_gradient(H @ W.T, self.distributions)
         gradient = np.concatenate([slope @ W, slope.T @ H]).ravel() / self.ridge + x
         return excess / self.ridge + float(x @ x) / 2, gradient
 
@@ -241,9 +241,9 @@ class _Scaled:
         self, x: Float[np.ndarray, " n"], v: Float[np.ndarray, " n"]
     ) -> Float[np.ndarray, " n"]:
         (H, W), (A, B) = self.factors(x), self.factors(v)
-        _, slope = excess_and_gradient(H @ W.T, self.given)
-        weight = self.given.weight[:, None]
-        q = self.given.probabilities + slope / weight
+        _, slope = excess_and_gradient(H @ W.T, self.distributions)
+        weight = self.distributions.weight[:, None]
+        q = self.distributions.probabilities + slope / weight
         moved = q * (A @ W.T + H @ B.T)
         slope_change = weight * (moved - q * moved.sum(axis=1, keepdims=True))
         both = np.concatenate([slope_change @ W + slope @ B, slope_change.T @ H + slope.T @ A])

@@ -15,7 +15,7 @@ from ntpcompanion.validation import require
 
 PADDING = -1  # stands to the right of a sentence that is shorter than the longest of its batch
 # what an enumeration goes through in seconds to a few minutes; more is a case for the estimate
-MOST_SENTENCES = 1_000_000
+MAX_SENTENCES = 1_000_000
 
 
 @runtime_checkable
@@ -173,7 +173,7 @@ def exact_entropy_floor(
     Raises
     ------
     ValueError
-        no list of lengths, one below 1, more than MOST_SENTENCES strings, or no possible sentence
+        no list of lengths, one below 1, more than MAX_SENTENCES strings, or no possible sentence
         of these lengths.
 
     Examples
@@ -190,7 +190,7 @@ def exact_entropy_floor(
     lengths = [int(length) for length in lengths]
     strings = sum(language.vocab_size**length for length in lengths)
     require(
-        strings <= MOST_SENTENCES,
+        strings <= MAX_SENTENCES,
         f"`lengths` = {lengths} means {strings} strings. Use estimate_entropy_floor.",
     )
     totals, possible = torch.zeros(4, dtype=torch.float64), 0

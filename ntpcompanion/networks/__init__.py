@@ -1,4 +1,4 @@
-"""Networks of our own, each used by several rooms: transformer (two-sided or causal) and LSTM."""
+"""Networks of our own that several packages use: transformer (two-sided or causal) and LSTM."""
 
 from ntpcompanion.lazy_names import attach_public_names
 

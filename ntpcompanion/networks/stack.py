@@ -53,10 +53,10 @@ class Stack:
     >>> from ntpcompanion.networks import TransformerSize, initial_stack
     >>> plan = TransformerSize(8, layers=1, heads=1).for_sentences(words=20, positions=4)
     >>> stack = initial_stack(plan, seeds=[0, 1, 2])
-    >>> tokens, at = torch.tensor([[7, -2, 3, 19], [5, 5, 5, -2]]), torch.tensor([[1], [3]])
-    >>> stack.logits(tokens, at).shape
+    >>> tokens, masks = torch.tensor([[7, -2, 3, 19], [5, 5, 5, -2]]), torch.tensor([[1], [3]])
+    >>> stack.logits(tokens, masks).shape
     torch.Size([3, 2, 1, 20])
-    >>> torch.allclose(stack.model(2)(tokens, at), stack.logits(tokens, at)[2], atol=1e-6)
+    >>> torch.allclose(stack.model(2)(tokens, masks), stack.logits(tokens, masks)[2], atol=1e-6)
     True
     """
 

@@ -9,7 +9,7 @@ from torch import Tensor
 
 PAIRS = 10
 # a pair whose curvature sᵀy / ‖s‖‖y‖ is below this many units of rounding is noise
-LEAST_CURVATURE = 10
+MIN_CURVATURE = 10
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Pair:
     def of(cls, step: Float[Tensor, "k size"], change: Float[Tensor, "k size"]) -> "Pair":
         """The pair of a step and the change of the gradient along it."""
         curvature, squares = _dot(step, change), _dot(change, change)
-        threshold = LEAST_CURVATURE * torch.finfo(step.dtype).eps
+        threshold = MIN_CURVATURE * torch.finfo(step.dtype).eps
         usable = curvature > threshold * _dot(step, step).sqrt() * squares.sqrt()
         safe = torch.where(usable, curvature, 1.0)
         return cls(

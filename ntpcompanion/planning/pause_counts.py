@@ -51,7 +51,7 @@ def vectors_per_layer(
     """
     calls: list[int] = []
     hooks = [
-        block.register_forward_hook(lambda _block, _given, vectors: calls.append(vectors.shape[1]))
+        block.register_forward_hook(lambda _block, _inputs, vectors: calls.append(vectors.shape[1]))
         for block in decoder.model.blocks
     ]
     try:

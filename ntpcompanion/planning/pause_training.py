@@ -26,11 +26,11 @@ def train_with_pauses(
     questions: ParityQuestions,
     pauses: Count,
     *,
-    stops: Annotated[Collection[int], Length(1), Range(0)],
+    eval_steps: Annotated[Collection[int], Length(1), Range(0)],
     learning_rate: Positive,
 ) -> Iterator[int]:
     """Take steps of Adam on the expected loss of the answers, read after `pauses` pauses, and yield
-    the number of steps made at each of the stops.
+    the number of steps made at each of the eval_steps.
 
     Every step uses all questions, so that nothing but the initial parameters is random. The rate
     rises over the first 50 steps and is constant then.
@@ -43,7 +43,7 @@ def train_with_pauses(
         their prefixes come before the pauses.
     pauses
         how many, M.
-    stops
+    eval_steps
         numbers of steps, not negative; the largest ends the training.
     learning_rate
         Adam's, after the rise.
@@ -60,7 +60,7 @@ def train_with_pauses(
     -----
     Costs 4 ms a step on one core at width 16 with 2 layers and 6 bits, nearly independent of M.
     """
-    wanted = set(stops)
+    wanted = set(eval_steps)
     rate, last = float(learning_rate), max(wanted)
     optimizer = torch.optim.Adam(decoder.parameters(), lr=rate, fused=True)  # half the time
     for step in range(last + 1):

@@ -75,7 +75,7 @@ def score_answers(graphs: Graphs, predict: Predictor) -> AnswerScores:
     """
     answer = graphs.answer
     log_probabilities = predict(graphs.prefix, answer[:, :-1])
-    check_found(log_probabilities, graphs)
+    check_predictions(log_probabilities, graphs)
     right = log_probabilities.argmax(2) == answer
     likelihood = np.take_along_axis(log_probabilities, answer[:, :, None], 2)[:, :, 0]
     legal = None
@@ -210,7 +210,7 @@ def _floats(values: np.ndarray) -> tuple[float, ...]:
     return tuple(float(value) for value in values)
 
 
-def check_found(predictions: object, graphs: Graphs) -> None:
+def check_predictions(predictions: object, graphs: Graphs) -> None:
     """ValueError unless a predictor has returned an array of log probabilities (n, l, V)."""
     shape: tuple[int, ...] = getattr(predictions, "shape", ())
     wanted = len(graphs), graphs.task.length

@@ -7,7 +7,7 @@ from typing import Annotated
 import numpy as np
 import torch
 
-from ntpcompanion.checks import Count, Length, Positive, Size, checked, need
+from ntpcompanion.checks import Count, Length, Positive, Range, Size, checked, need
 from ntpcompanion.planning.objectives import Objective, Planner, answer_loss, network_predictor
 from ntpcompanion.planning.path_star_task import Graphs, draw_graphs
 from ntpcompanion.planning.scores import AnswerScores, WrongArm, score_answers, score_wrong_arm
@@ -55,11 +55,6 @@ class Evaluation:
         ),
         "hold graphs of each task, with answers as long as those of `held_out`",
     ),
-    need(
-        "batch_size",
-        lambda held_out, batch_size: batch_size >= len(held_out),
-        "be at least one for each task of `held_out`",
-    ),
 )
 def train_planner(
     model: Planner,
@@ -68,7 +63,7 @@ def train_planner(
     *,
     steps: Size,
     every: Size,
-    batch_size: Size,
+    batch_size: Annotated[int, Range("len(held_out)", reason="one for each task of `held_out`")],
     learning_rate: Positive,
     seed: Count,
     fixed: Annotated[Sequence[Graphs], Length(1)] | None = None,

@@ -50,7 +50,7 @@ _FACTORS = {
     3 / 2: "3/2", 2: "2", 3: "3", 4: "4", 8: "8", 16: "16",
 }  # fmt: skip
 _NEAR_ONE = {4 / 5: "0.8", 9 / 10: "0.9", 11 / 10: "1.1", 5 / 4: "1.25"}  # where all is near 1
-_LEAST_REACH = 1.5  # points of accuracy that the plane shows on both sides of 0
+_MIN_REACH = 1.5  # points of accuracy that the plane shows on both sides of 0
 
 
 @checked
@@ -110,7 +110,7 @@ def _plane_axes(ax: Axes, frame: pd.DataFrame) -> None:
     across, up = frame["log_trace"].abs().max(), frame["points"].abs().max()
     low, high = frame["log_trace"].min(), frame["log_trace"].max()
     margin = 0.12 * max(high - low, across, 0.1)
-    reach = max(_LEAST_REACH, 1.1 * up)
+    reach = max(_MIN_REACH, 1.1 * up)
     ax.set(xlim=(min(low, 0) - margin, max(high, 0) + margin), ylim=(-reach, reach))
     ticks = _within(_FACTORS, ax.get_xlim())
     if len(ticks) > 8:  # labels between powers of two would lie over each other

@@ -59,11 +59,11 @@ def test_contexts_that_are_not_separable_are_so_in_both():
 
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_refused():
-    with pytest.raises(ValueError, match="`targets` must hold words 0 … 3 − 1"):
+    with pytest.raises(ValueError, match="`targets` must lie in 0 … 2, got"):
         next_token_table(np.eye(2), [0, 3], 3)
     with pytest.raises(ValueError, match="`targets` must be a vector of integers"):
         attend_to_vocabulary(np.eye(3), np.eye(2), [0])
-    with pytest.raises(ValueError, match="`targets` must hold words 0 … 3 − 1"):
+    with pytest.raises(ValueError, match="`targets` must lie in 0 … 2, got"):
         attend_to_vocabulary(np.eye(3), np.eye(2), [0, 3])
     with pytest.raises(ValueError, match="`vocabulary` must be at least 1, got 0"):
         next_token_table(np.eye(2), [0, 1], 0)

@@ -70,7 +70,7 @@ def test_wrong_arguments_are_refused(rng):
         ({"method": "polyak"}, "`method` must be one of 'gd', 'ngd'"),
         ({"learning_rate": -1.0}, "`learning_rate` must be positive"),
         ({"decay": -0.5}, "`decay` must be at least 0"),
-        ({"keep": [2, 1]}, "`keep` must hold increasing"),
+        ({"keep": [2, 1]}, "`keep` must be increasing"),
     ):
         with pytest.raises(ValueError, match=message):
             train_jointly(data, **(right | wrong))

@@ -149,7 +149,7 @@ def test_wrong_arguments_are_refused(rng):
 
     rejected("`method` must be one of 'gd', 'ngd', 'polyak'", method="adam")
     rejected("`gradient` must be one of 'log', 'plain'", gradient="float")
-    rejected("`keep` must hold increasing numbers of steps", keep=[3, 2])
+    rejected("`keep` must be increasing", keep=[3, 2])
     rejected("`keep` must be a vector of integers", keep=[])
     rejected("`learning_rate` must be positive", learning_rate=0.0)
     rejected("`start` must be an array", start=np.zeros((4, 5)))

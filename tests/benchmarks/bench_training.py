@@ -51,7 +51,9 @@ def steps(width, heads, layers):
         LANGUAGE_PLANS["hmm-100"].build(), 256, 16, 0.0, batch_generator(0, "training", 0)
     )
     tokens = torch.nn.functional.pad(batch.tokens + FIRST_WORD, (1, 0), value=202)
-    labels = torch.full_like(tokens, -100).scatter(1, batch.at + 1, batch.targets + FIRST_WORD)
+    labels = torch.full_like(tokens, -100).scatter(
+        1, batch.positions + 1, batch.targets + FIRST_WORD
+    )
     losses = (lambda: masked_loss(model, batch), lambda: bert(input_ids=tokens, labels=labels).loss)
 
     def step(network, loss):
@@ -126,7 +128,7 @@ def test_gpu_share(timing):
         masked_loss(model, drawn).backward()
     training = TrainingPlan((parts + 1) * count, batch, precision="bfloat16", compile=True)
     stops = range(count, training.steps, count)
-    trained = train(plan, training, language, device="cuda", stops=stops)
+    trained = train(plan, training, language, device="cuda", eval_steps=stops)
     next(trained)  # the first part translates the model
     work, peak = counter.get_total_flops() * count, matrix_rate()
     # not `seconds` of the states, which leave out the wait for the GPU at a stop
@@ -154,7 +156,7 @@ def stacked_steps(seeds, device, adversarial, count, compute_as) -> Callable[[],
     plan = TrainingPlan(count * (MOST + 2), 128, learning_rate=1e-2, weight_decay=0.0)
     stops, start = range(0, plan.steps, count), initial_stack(shape, seeds, device)
     trained = stacked_training.train_stack(
-        start, plan, language, seeds, "timed", labels="exact", term=term, stops=stops
+        start, plan, language, seeds, "timed", labels="exact", term=term, eval_steps=stops
     )
     with patch.object(stacked_training, "captured", compute_as):
         next(trained)

@@ -90,13 +90,13 @@ def test_floating_point_agrees_and_shows_a_gap(activation):
     for N in (3, 8, 9, 20):
         found = rank_by_gap(logit_jacobian(*network(N, V, d, m), activation))
         assert found.rank == generic_rank(N, V, d, m)
-        assert found.kept > 1e6 * found.dropped
+        assert found.above_cut > 1e6 * found.below_cut
 
 
 def test_a_rank_is_read_off_its_singular_values():
     found = rank_by_gap(np.diag([4.0, 2.0, 0.0]))
-    assert (found.rank, found.kept, found.dropped) == (2, 0.5, 0.0)
-    assert rank_by_gap(np.eye(2)).dropped == 0.0
+    assert (found.rank, found.above_cut, found.below_cut) == (2, 0.5, 0.0)
+    assert rank_by_gap(np.eye(2)).below_cut == 0.0
 
 
 @pytest.mark.usefixtures("unchecked_shapes")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ntpcompanion.dyck.bracket_counting import (
-    balanced_share,
+    balanced_fraction,
     best_head_error,
     downstream_features,
     expected_error,
@@ -80,13 +80,13 @@ def test_the_printed_probability_is_too_large():
         T: [round(float(success_probability(T, n)), 3) for n in (1, 2, 4, 8)] for T in (6, 8)
     }
     assert rounded == {6: [0, 0.236, 0.639, 0.931], 8: [0, 0.264, 0.677, 0.946]}
-    assert balanced_share(6) == Fraction(20, 64) == Fraction(comb(6, 3), 64)
+    assert balanced_fraction(6) == Fraction(20, 64) == Fraction(comb(6, 3), 64)
 
 
 def test_samples_are_counted_in_python_integers():
     """Powers of fractions overflow with integers of NumPy."""
     assert success_probability(12, np.int64(64)) == success_probability(12, 64)
-    assert expected_error(12, np.int64(64)) == ((1 + balanced_share(12)) / 2) ** 64
+    assert expected_error(12, np.int64(64)) == ((1 + balanced_fraction(12)) / 2) ** 64
 
 
 def test_the_head_has_the_least_norm_and_fits(rng):
@@ -221,7 +221,7 @@ def test_the_error_of_a_memoriser_is_the_worst(rng):
         (lambda: success_probability(5, 1), "`T` must be even and at least 2, got 5"),
         (lambda: expected_error(6, -1), "`n` must be at least 0, got -1"),
         (lambda: success_probability(6, -2), "`n` must be at least 0, got -2"),
-        (lambda: balanced_share(0), "`T` must be even and at least 2, got 0"),
+        (lambda: balanced_fraction(0), "`T` must be even and at least 2, got 0"),
         (
             lambda: learning_curve(transferable(4), [], 5, np.random.default_rng(0)),
             "`sizes` must hold at least 1",

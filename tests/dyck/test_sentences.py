@@ -133,6 +133,7 @@ def test_lengths_that_cannot_be_enumerated_are_refused():
             function(14)
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 def test_another_mask_sign_is_refused():
     with pytest.raises(
         ValueError, match="`mask_sign` must be one of 'random', 'fixed', got 'both'"

@@ -58,7 +58,9 @@ def test_a_run_prints_its_points_and_writes_its_result(alone):
 def test_two_processes_go_on_where_one_stopped_and_take_its_steps(alone, tmp_path):
     plan, spec = TrainingPlan(steps=12, batch_size=32, micro_batch=8), LANGUAGE_PLANS["hmm-4"]
     shape = replace(MODEL_PLANS["transformer-64x1"], words=spec.words, positions=spec.length)
-    states = train(shape, plan, spec.build(), stops=[1, 2], checkpoint=tmp_path / "training.pt")
+    states = train(
+        shape, plan, spec.build(), eval_steps=[1, 2], checkpoint=tmp_path / "training.pt"
+    )
     # the checkpoint of step 1 is written on the way to 2
     assert [next(states).step, next(states).step] == [1, 2]
     command = [sys.executable, *TORCHRUN, "ntpcompanion.experiments", *ARGUMENTS, str(tmp_path)]

@@ -85,14 +85,18 @@ def test_the_mean_score_of_leaving_one_out_is_the_gap_of_accuracies(rng):
 MEMBER = np.array([[True, False], [True, True], [False, True], [False, False]])
 CALLS = {
     "`rng`": lambda: random_subsets(None, 2, 3, 1),
-    "`size` must be below `n` = 3": lambda: random_subsets(np.random.default_rng(0), 2, 3, 3),
+    "`size` must lie in 1 … 2 so that some are left out, got 3": lambda: random_subsets(
+        np.random.default_rng(0), 2, 3, 3
+    ),
     "`count` must be at least 1": lambda: random_subsets(np.random.default_rng(0), 0, 3, 1),
     "`member` must hold true and false": lambda: memorization_scores([[1]], [[True]]),
     "`correct` must be a matrix": lambda: memorization_scores(MEMBER, MEMBER[:, 0]),
     "2 of 3 models have example 0": lambda: memorization_scores(MEMBER[:3], MEMBER[:3]),
     "equal rows 0 and 2": lambda: nearest_neighbour_scores([[1], [2], [1]], [0, 1, 0], 1),
     "`labels` must be a vector of integers": lambda: nearest_neighbour_scores([[1], [2]], [0], 1),
-    "`size` must be below 2, so that": lambda: nearest_neighbour_scores([[1], [2]], [0, 1], 2),
+    "`size` must lie in 1 … 1 so that one row is left out": lambda: nearest_neighbour_scores(
+        [[1], [2]], [0, 1], 2
+    ),
 }
 
 

@@ -90,14 +90,14 @@ def test_an_order_visits_each_row_once_in_an_epoch():
         (lambda: train(labels=examples(3, 4)[1]), "`labels` must be a matrix"),
         (lambda: train(order=[[0]]), "`order` must be a torch.Tensor"),
         (lambda: train(start=None), "`start` must be a StackedMLP"),
-        (lambda: train(labels=examples()[1] + 1), "`labels` must be classes of"),
+        (lambda: train(labels=examples()[1] + 1), "`labels` must lie in 0 … 2, .* from 1 to 3"),
         (lambda: train(labels=examples()[1].float()), "`labels` must be a matrix of integers"),
-        (lambda: train(order=orders() - 1), "`order` must lie in 0 … inf, .* from -1 to 18"),
+        (lambda: train(order=orders() - 1), "`order` must lie in 0 … 19, .* from -1 to 18"),
         (lambda: train(learning_rate=0), "`learning_rate`"),
         (lambda: train(momentum=1), "`momentum` must be at least 0 and below 1, got 1"),
-        (lambda: train(order=orders() + 1), "`order` must be rows of `inputs`"),
+        (lambda: train(order=orders() + 1), "`order` must lie in 0 … 19, .* from 1 to 20"),
         (lambda: orders(epochs=0), "`epochs` must be at least 1, got 0"),
-        (lambda: orders(batch_size=21), "`batch_size` must be at most 20"),
+        (lambda: orders(batch_size=21), r"`batch_size` must lie in 1 … 20 \(`count`\), got 21"),
     ],
 )
 @pytest.mark.usefixtures("unchecked_shapes")

@@ -79,12 +79,12 @@ RIGHT = {
     "measured_traces": (
         mlm.measured_traces,
         {"network": lambda: STACK.network, "parameters": STACK.parameters}
-        | {"tokens": TEST.tokens, "positions": TEST.at, "uniforms": UNIFORMS},
+        | {"tokens": TEST.tokens, "positions": TEST.positions, "uniforms": UNIFORMS},
     ),
     "function_traces": (
         mlm.function_traces,
         {"network": lambda: STACK.network, "parameters": STACK.parameters}
-        | {"tokens": TEST.tokens, "positions": TEST.at, "uniforms": UNIFORMS},
+        | {"tokens": TEST.tokens, "positions": TEST.positions, "uniforms": UNIFORMS},
     ),
     "rescale": (
         mlm.rescale,
@@ -102,7 +102,7 @@ KINDS = {
     "seed": ("x", 1.5, True, None, -1, np.nan),
     "seeds": (None, 3, "ab", [0], [0, 1, 2], [0.5, 1.5], [0, -1], [True, False]),
     "rates": (3, "ab", [1.0], [1.0, np.nan], ["a", "b"]),
-    "stops": (3, "ab", [-1], [7], [1.5], ["a"]),
+    "eval_steps": (3, "ab", [-1], [7], [1.5], ["a"]),
     "proportion": ("x", None, np.nan, -0.1, 1.5, True),
     "fraction": ("x", None, np.nan, -0.1, 1.0, True),
     "at_least_0": ("x", None, np.nan, -0.1, np.inf, True),
@@ -133,11 +133,11 @@ KINDS = {
     "asked": (
         None,
         "x",
-        TEST.at.numpy(),
-        TEST.at.double(),
-        TEST.at[:, 0],
-        TEST.at[:3],
-        TEST.at + 9,
+        TEST.positions.numpy(),
+        TEST.positions.double(),
+        TEST.positions[:, 0],
+        TEST.positions[:3],
+        TEST.positions + 9,
     ),
     "uniforms": (
         None,
@@ -171,7 +171,7 @@ ConvergedProbe: tolerance=positive max_iterations=size
 LabelledExamples: inputs=inputs labels=labels classes=classes
 context_gaps: language=language sentences=few seed=seed device=device enumerated=integer
 train: model_plan=plan plan=plan language=language start=start second=second device=device
-train: stops=stops checkpoint=path save_every=size processes=processes
+train: eval_steps=eval_steps checkpoint=path save_every=size processes=processes
 trained_stack: start=stack plan=plan language=language seeds=seeds name=name labels=choice
 trained_stack: rates=rates term=term
 batch_generator: seed=seed use=choice number=seed device=device

@@ -17,7 +17,7 @@ def decoder():
 
 def trained(pauses, stops, rate=0.01):
     model = decoder()
-    for _ in train_with_pauses(model, QUESTIONS, pauses, stops=stops, learning_rate=rate):
+    for _ in train_with_pauses(model, QUESTIONS, pauses, eval_steps=stops, learning_rate=rate):
         pass
     return model
 
@@ -35,7 +35,7 @@ def test_two_bits_are_learned(pauses):
 
 def test_stops_are_states_on_one_path():
     model, seen, at = decoder(), [], {}
-    for step in train_with_pauses(model, QUESTIONS, 1, stops=[6, 0, 3], learning_rate=0.01):
+    for step in train_with_pauses(model, QUESTIONS, 1, eval_steps=[6, 0, 3], learning_rate=0.01):
         seen.append(step)
         at[step] = loss_of(model, 1)
     assert seen == [0, 3, 6]

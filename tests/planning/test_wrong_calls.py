@@ -117,7 +117,7 @@ RIGHT = {
     "trained_rows": (trained_rows, {"decoder": decoder, "tokens": QUESTIONS.prefixes}),
     "train_with_pauses": (
         train_with_pauses,
-        {"decoder": decoder, "questions": QUESTIONS, "pauses": 1, "stops": [1]}
+        {"decoder": decoder, "questions": QUESTIONS, "pauses": 1, "eval_steps": [1]}
         | {"learning_rate": 0.1},
     ),
     "train_planner": (
@@ -181,7 +181,7 @@ KINDS = {
     ),
     "questions_of_parity": (None, "x", QUESTIONS.prefixes, GRAPHS),
     "pauses": ("3", 2.5, True, -1, np.nan, None, 99),
-    "stops": (None, 3, "ab", b"ab", 1.5, [], [0.5], [-1], ["a"]),
+    "eval_steps": (None, 3, "ab", b"ab", 1.5, [], [0.5], [-1], ["a"]),
     "rate": ("x", np.nan, True, -1.0, 0, None, np.ones(2), np.inf),
     "targets": (TOKENS + 9, TOKENS - 9, TOKENS.int(), TOKENS.to("meta"), TOKENS * 0 - 3),
     "transformer": (None, "size", 8, PLAN),
@@ -259,7 +259,7 @@ accuracy: logits=parities
 loss: logits=parities
 vectors_per_layer: decoder=decoder tokens=bit_tokens
 trained_rows: decoder=decoder tokens=bit_tokens
-train_with_pauses: decoder=decoder questions=questions_of_parity pauses=pauses stops=stops
+train_with_pauses: decoder=decoder questions=questions_of_parity pauses=pauses eval_steps=eval_steps
 train_with_pauses: learning_rate=rate
 answer_logits: model=model task=task prefix=questions fed=given
 answer_loss: model=model graphs=graphs objective=objective

@@ -8,12 +8,12 @@ from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.attention.offset_vector import limiting_offset
-from ntpcompanion.attention.steps import AttentionPath
+from ntpcompanion.attention.steps import AttentionPath, Method
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.attention.planted_sets import PlantedSets, draw_sets
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect, slopes_of_seeds
 
-METHODS = {"GD": "gd", "normalized GD": "ngd", "Polyak": "polyak"}
+METHODS: dict[str, Method] = {"GD": "gd", "normalized GD": "ngd", "Polyak": "polyak"}
 LEARNING_RATES = {"GD": 1.0, "normalized GD": 0.1, "Polyak": 1.0}  # Polyak's steps have none
 LEVEL = 0.12  # of the direction error, to which steps are counted
 ROUNDED_SETS = 5  # data sets that are trained by both formulas for the gradient

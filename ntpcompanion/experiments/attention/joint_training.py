@@ -1,6 +1,6 @@
 """How fast does the loss fall where the key-query matrix and the decoder are trained together?"""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -13,7 +13,11 @@ from ntpcompanion.experiments.attention.planted_sets import PlantedSets, draw_se
 from ntpcompanion.statistics.effects import Effect, mean_effect, slopes_of_seeds
 
 # method, power with which the steps fall, length of the first step
-ARMS = {"constant": ("ngd", 0.0, 0.1), "falling": ("ngd", 2 / 3, 1.0), "GD": ("gd", 0.0, 1.0)}
+ARMS: dict[str, tuple[Literal["gd", "ngd"], float, float]] = {
+    "constant": ("ngd", 0.0, 0.1),
+    "falling": ("ngd", 2 / 3, 1.0),
+    "GD": ("gd", 0.0, 1.0),
+}
 
 
 class Plan(experiment.Plan):

@@ -12,7 +12,7 @@ from ntpcompanion.attention.planted_data import (
     plant_tokens,
     stack_sequences,
 )
-from ntpcompanion.attention.steps import AttentionPath, descend_attention
+from ntpcompanion.attention.steps import AttentionPath, Gradient, Method, descend_attention
 from ntpcompanion.attention.wsvm import WSVMSolution, solve_w_svm
 from ntpcompanion.randomness import stream
 
@@ -40,13 +40,17 @@ class PlantedSets:
         keep: Sequence[int] | Int[np.ndarray, " s"],
         learning_rate: float,
         *,
-        method: str = "ngd",
-        gradient: str = "log",
+        method: Method = "ngd",
+        gradient: Gradient = "log",
     ) -> AttentionPath:
         """`descend_attention` from zero, on all data sets."""
-        how = {"method": method, "gradient": gradient}
         return descend_attention(
-            self.sequences, self.decoders, keep=keep, learning_rate=learning_rate, **how
+            self.sequences,
+            self.decoders,
+            keep=keep,
+            learning_rate=learning_rate,
+            method=method,
+            gradient=gradient,
         )
 
 

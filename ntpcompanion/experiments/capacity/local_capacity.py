@@ -8,12 +8,13 @@ from pydantic import Field
 
 from ntpcompanion.capacity.decoder import sinusoidal_positions
 from ntpcompanion.capacity.injectivity import all_contexts, attend_last, count_collisions
-from ntpcompanion.capacity.jacobian import generic_rank, logit_jacobian, rank_by_gap
+from ntpcompanion.capacity.jacobian import Activation, generic_rank, logit_jacobian, rank_by_gap
 from ntpcompanion.experiments import experiment
 from ntpcompanion.randomness import stream
 
 NETWORKS = ((7, 6, 8), (11, 4, 12), (5, 10, 6))  # V tokens, d inputs, m hidden units
-ACTIVATIONS = ("tanh", "gelu", "sine", "cube")  # the last one is a power, which loses rank
+# the last one is a power, which loses rank
+ACTIVATIONS: tuple[Activation, ...] = ("tanh", "gelu", "sine", "cube")
 ALPHABET, DIM = 4, 8  # tokens of the enumerated contexts, and dimensions of their vectors
 
 
@@ -32,12 +33,12 @@ class Ranks(experiment.Result):
     m: Annotated[int, Field(description="hidden units")]
     k: Annotated[int, Field(description="parameters, m (V + d + 1)")]
     N: Annotated[int, Field(description="contexts")]
-    most: Annotated[int, Field(description="⌊(k − m) / (V − 1)⌋ contexts")]
+    max_contexts: Annotated[int, Field(description="⌊(k − m) / (V − 1)⌋ contexts")]
     activation: str
     rank: int
     last: Annotated[int, Field(description="rank of the derivatives by the last layer alone")]
-    kept: Annotated[float, Field(description="smallest singular value that counts, relative")]
-    dropped: Annotated[float, Field(description="largest other one; 0 if there is none")]
+    above_cut: Annotated[float, Field(description="smallest singular value that counts, relative")]
+    below_cut: Annotated[float, Field(description="largest other one; 0 if there is none")]
     generic: Annotated[int, Field(description="min(N (V − 1), k − m)")]
 
 
@@ -67,8 +68,8 @@ class Result(experiment.Result):
     def onto_error(self) -> int:
         """Largest difference of ⌊(k − m)/(V − 1)⌋ and the most contexts with rank N (V − 1)."""
         onto = self.table[self.table["rank"] == self.table.N * (self.table.V - 1)]
-        largest = onto.groupby(["V", "activation"])[["N", "most"]].max()
-        return int((largest.N - largest.most).abs().max())
+        largest = onto.groupby(["V", "activation"])[["N", "max_contexts"]].max()
+        return int((largest.N - largest.max_contexts).abs().max())
 
     @property
     def last_error(self) -> int:
@@ -79,13 +80,15 @@ class Result(experiment.Result):
     def power_error(self) -> int:
         """The same of k − 2m and the rank of the power, for three times as many contexts."""
         powers = [one for one in self.networks if one.activation == "cube"]
-        return max(abs(one.rank - one.k + 2 * one.m) for one in powers if one.N == 3 * one.most)
+        return max(
+            abs(one.rank - one.k + 2 * one.m) for one in powers if one.N == 3 * one.max_contexts
+        )
 
     @property
     def gap(self) -> float:
         """Smallest ratio of the two singular values beside the cut."""
-        beyond = self.table[self.table.dropped > 0]
-        return float((beyond.kept / beyond.dropped).min())
+        beyond = self.table[self.table.below_cut > 0]
+        return float((beyond.above_cut / beyond.below_cut).min())
 
 
 def run(plan: Plan) -> Result:
@@ -145,11 +148,11 @@ def _ranks(plan: Plan, V: int, d: int, m: int) -> Iterator[Ranks]:
                 m=m,
                 k=m * (V + d + 1),
                 N=N,
-                most=bound,
+                max_contexts=bound,
                 activation=activation,
                 rank=full.rank,
                 last=rank_by_gap(J[:, : V * m]).rank,
-                kept=full.kept,
-                dropped=full.dropped,
+                above_cut=full.above_cut,
+                below_cut=full.below_cut,
                 generic=generic_rank(N, V, d, m),
             )

@@ -17,7 +17,7 @@ from ntpcompanion.dyck import balance, bound, bracket_counting, solutions
 from ntpcompanion.dyck.bracket_transformer import Parameters, gradients, squared_loss
 from ntpcompanion.dyck.network import Network
 from ntpcompanion.dyck.neurons import Neurons
-from ntpcompanion.dyck.sentences import MASK_SIGNS, masked_support
+from ntpcompanion.dyck.sentences import MASK_SIGNS, MaskSign, masked_support
 from ntpcompanion.dyck.single_condition import first_position_attention, mask_as_bias, two_values
 from ntpcompanion.experiments import experiment
 from ntpcompanion.flatness.hessian import FlatModule
@@ -170,7 +170,7 @@ class Choice(NamedTuple):
     kinked: Bool[np.ndarray, "N m"]  # v·z = 0, of neurons that are on somewhere
 
 
-def choices(T: int, sign: str, seed: int) -> dict[str, Choice]:
+def choices(T: int, sign: MaskSign, seed: int) -> dict[str, Choice]:
     """The solutions that the interactive figure offers, by name; not all have zero loss for both
     signs of the mask.
     """

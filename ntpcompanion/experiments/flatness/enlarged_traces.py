@@ -84,7 +84,7 @@ class Result(experiment.Result):
         return experiment.table_of(self.replicated)
 
     @property
-    def kept(self) -> pd.DataFrame:
+    def width_free(self) -> pd.DataFrame:
         """Fractions of parameters, a row for each width of Table 4."""
         return pd.DataFrame(self.fractions).rename_axis("width")
 
@@ -139,7 +139,9 @@ def run(plan: Plan) -> Result:
         replicated=tuple(one for draw in range(DRAWS) for one in _replicated(plan, draw)),
         embedded=tuple(one for draw in range(DRAWS) for one in _embedded(plan, draw, tokens)),
         fractions={
-            scaling: {width: _kept(counts, powers) for width, counts in numbers.items()}
+            scaling: {
+                width: _width_free_fraction(counts, powers) for width, counts in numbers.items()
+            }
             for scaling, powers in GRADIENT_POWERS.items()
         },
         millions={
@@ -196,7 +198,7 @@ def _counts(width: int) -> dict[str, int]:
     return {name: sum(q.numel() for q in group) for name, group in groups.items()}
 
 
-def _kept(counts: dict[str, int], powers: dict[str, int]) -> float:
+def _width_free_fraction(counts: dict[str, int], powers: dict[str, int]) -> float:
     """The fraction of the parameters whose squared gradients do not depend on the width."""
     return sum(counts[name] for name, power in powers.items() if power == 0) / sum(counts.values())
 

@@ -87,7 +87,9 @@ class Result(experiment.Result):
 
     def errors(self, T: int) -> pd.DataFrame:
         """Errors of features of infinite width at a long length, a row for each of `RATIOS`."""
-        return experiment.table_of(self._at(T)[1:]).set_axis(list(RATIOS)).rename_axis("n / T")
+        return (
+            experiment.table_of(self._long_rows(T)[1:]).set_axis(list(RATIOS)).rename_axis("n / T")
+        )
 
     @property
     def expected(self) -> pd.DataFrame:
@@ -132,18 +134,18 @@ class Result(experiment.Result):
     @property
     def worst_at_four(self) -> Effect:
         """The largest error of all long lengths at four strings for each position."""
-        rows = [self._at(T)[-1] for T in self.plan.long_lengths]
+        rows = [self._long_rows(T)[-1] for T in self.plan.long_lengths]
         return self._long(max(rows, key=lambda row: row.error))
 
     @property
     def few_strings(self) -> Effect:
         """The error at the largest length after `FEW` strings."""
-        return self._long(self._at(max(self.plan.long_lengths))[0])
+        return self._long(self._long_rows(max(self.plan.long_lengths))[0])
 
     @property
     def over_limit(self) -> Effect:
         """The error at the largest length and two strings for each position, over its limit."""
-        row = self._at(max(self.plan.long_lengths))[1 + RATIOS.index(2)]
+        row = self._long_rows(max(self.plan.long_lengths))[1 + RATIOS.index(2)]
         return self._long(row, wide_features.limiting_error(2.0))
 
     @property
@@ -172,7 +174,7 @@ class Result(experiment.Result):
     def _row(self, solution: str, strings: int) -> Fitted:
         return next(one for one in self.short if (one.solution, one.sizes) == (solution, strings))
 
-    def _at(self, T: int) -> list[Fitted]:
+    def _long_rows(self, T: int) -> list[Fitted]:
         return [one for one in self.long if one.T == T]
 
     def _long(self, row: Fitted, level: float = 1.0) -> Effect:

@@ -170,7 +170,9 @@ def run(plan: Plan) -> Result:
     untrained = initial_stack(shape, seeds, device, deviation=0.1)
     stack = trained_stack(untrained, plan.training, language, seeds, "live", labels="exact")
     drawn = draw_test_set(language, max(plan.inputs, 200), shape.positions, plan.seed, device)
-    test = TestSet(*(part[: plan.inputs] for part in (drawn.tokens, drawn.at, drawn.conditional)))
+    test = TestSet(
+        *(part[: plan.inputs] for part in (drawn.tokens, drawn.positions, drawn.conditional))
+    )
     generator = torch_stream(plan.seed, "labels of traces", device)
     uniforms = torch.rand(plan.inputs, plan.labels, generator=generator, device=device)
     small = [stack.model(row).double() for row in range(len(seeds))]
@@ -193,7 +195,7 @@ def _rescaled(plan: Plan, stack: Stack, test: TestSet, uniforms: Tensor) -> Iter
     scales = torch.tensor(rows).to(uniforms.device)
     copies = stack.take([0] * len(scales)).parameters
     moved = rescale({name: p.double() for name, p in copies.items()}, scales)
-    traces = measured_traces(stack.network, moved, test.tokens, test.at, uniforms)
+    traces = measured_traces(stack.network, moved, test.tokens, test.positions, uniforms)
     plain, balanced = (
         (values / traces.plain[0]).tolist() for values in (traces.plain, traces.balanced)
     )
@@ -213,9 +215,9 @@ def _transformed(
         for fields in SYMMETRIES.values()
     ]
     planted = {n: torch.cat([copy[n] for copy in changed]).to(uniforms.device) for n in first}
-    logits = Stack(stack.plan, planted).logits(test.tokens, test.at)
+    logits = Stack(stack.plan, planted).logits(test.tokens, test.positions)
     change = (logits - logits[0]).abs().flatten(1).amax(1).tolist()
-    measured = stack.network, planted, test.tokens, test.at, uniforms
+    measured = stack.network, planted, test.tokens, test.positions, uniforms
     traces, function = measured_traces(*measured), function_traces(*measured).value
     columns = {"plain": traces.plain, "balanced": traces.balanced, "function": function}
     for row, symmetry in enumerate(SYMMETRIES):

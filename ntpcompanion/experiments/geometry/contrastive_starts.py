@@ -135,7 +135,7 @@ def run(plan: Plan) -> Result:
     >>> bool(found.warm.gap.max() < 1e-6), found.balanced_error < 1e-4
     (True, True)
     """
-    relaxed = [abs(_relaxed(plan, tau) - _least(plan, tau)) for tau in (1.0, 0.2)]
+    relaxed = [abs(_relaxed(plan, tau) - _smallest_loss(plan, tau)) for tau in (1.0, 0.2)]
     return Result(
         temperatures=tuple(_ends(plan, tau) for tau in WARM + COLD),
         equal=tuple(
@@ -187,7 +187,7 @@ def _few(plan: Plan, d: int, start: int) -> Few:
     return Few(d=d, start=start, loss=end.loss, gap=end.gap)
 
 
-def _least(plan: Plan, tau: float) -> float:
+def _smallest_loss(plan: Plan, tau: float) -> float:
     return min(_minimum(plan, plan.labels, tau, start, plan.dim).loss for start in range(2))
 
 

@@ -50,8 +50,8 @@ class Result(experiment.Result):
     def frequency(self) -> pd.DataFrame:
         """The percentage of draws with a certificate, a row for each shape: `mean` and `sem`."""
         table = pd.DataFrame(self.holds).melt(var_name="shape", value_name="holds")
-        shares = (100.0 * table.holds).groupby(table["shape"], sort=False)
-        return shares.agg(["mean", "sem"])
+        percentages = (100.0 * table.holds).groupby(table["shape"], sort=False)
+        return percentages.agg(["mean", "sem"])
 
     @property
     def rise(self) -> Effect:

@@ -82,7 +82,7 @@ class Point(experiment.Result):
     away: Annotated[float, Field(description="median error of the finite part on the supports")]
     ratio: Annotated[float, Field(description="excess loss over λ times the SVM's norm")]
     gap: Annotated[float, Field(description="certified, in units of the penalty")]
-    least: Annotated[float, Field(description="least cosine of contexts of one support")]
+    smallest_same: Annotated[float, Field(description="least cosine of contexts of one support")]
     word_grams: Annotated[float, Field(description="relative error of the normalized Gram matrix")]
     context_grams: Annotated[float, Field(description="the same of contexts")]
     other: Annotated[float, Field(description="1 − cosine to logits of other probabilities")]
@@ -298,7 +298,7 @@ def _point(
         away=np.median(np.abs(error[table.support])),
         ratio=minimum.excess / minimum.ridge / limit.norm,
         gap=minimum.gap,
-        least=together.min(),
+        smallest_same=together.min(),
         word_grams=_relative_error(grams.words, solution.words),
         context_grams=_relative_error(grams.contexts, solution.contexts),
         other=cosine_distance(logits[None], other.logits)[0],

@@ -124,13 +124,13 @@ def arms_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 def _arm(plan: Plan, questions: ParityQuestions, pauses: int) -> Arm:
     decoder = PauseDecoder(plan.shape, plan.seed, deviation=plan.deviation)
-    stops = {*range(0, plan.steps, plan.every), plan.steps}
+    eval_steps = {*range(0, plan.steps, plan.every), plan.steps}
     limit = plan.steps_of_equal_tokens(pauses)
     losses: list[float] = []
     accuracies: list[float] = []  # of the best state so far
     equal, best = 0.0, decoder.state_dict()
     training = train_with_pauses(
-        decoder, questions, pauses, stops=stops, learning_rate=plan.learning_rate
+        decoder, questions, pauses, eval_steps=eval_steps, learning_rate=plan.learning_rate
     )
     for step in training:
         logits = _answers(decoder, questions, pauses)

@@ -131,6 +131,14 @@ def run(plan: Plan) -> Result:
     Notes
     -----
     SmolLM2-135M, 400 contexts, 3,000 steps: some minutes on one core.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import output_matrix
+    >>> part = {"segments": 8, "segment": 2, "context_length": 4, "contexts": 300, "seed": 0}
+    >>> nulls = {"last_layer": 30, "other_layer": 20, "samples": 5, "steps": (100, 1000)}
+    >>> plan = output_matrix.Plan(**part, **nulls)
+    >>> output_matrix.run(plan).text.excess  # doctest: +SKIP
     """
     loaded = load(plan)
     data = read_contexts(plan, loaded.tokenizer)

@@ -84,6 +84,13 @@ def run(plan: Plan) -> Result:
     Notes
     -----
     SmolLM2-135M, 600 contexts of four tokens with 64 successors: half a minute on one core.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import state_dimensions
+    >>> part = {"segments": 8, "segment": 2, "context_length": 4, "contexts": 600, "seed": 0}
+    >>> plan = state_dimensions.Plan(**part, embeddings="states", layer=30, vocab_size=64)
+    >>> state_dimensions.run(plan).separable_from  # doctest: +SKIP
     """
     loaded = load(plan)
     data = read_contexts(plan, loaded.tokenizer)

@@ -75,7 +75,7 @@ class Result(experiment.Result):
     device: Annotated[str, Field(description="cpu or cuda")]
 
 
-class Kept:
+class CheckpointStore:
     """What was computed before, or is computed now and kept.
 
     Parameters
@@ -177,7 +177,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     language = plan.language.build(device)
     shape = plan.shape.for_sentences(plan.language.words, plan.language.length)
     suite = draw_study_suite(language, shape.positions, plan.suite, plan.suite_seed, device)
-    store = Kept(checkpoint, repr(plan))
+    store = CheckpointStore(checkpoint, repr(plan))
     untrained = initial_stack(shape, plan.seeds, device, deviation=plan.deviation)
     strengths, seeds = [0.0] * len(plan.seeds), list(plan.seeds)
 
@@ -209,7 +209,9 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     )
 
 
-def _measured(arm: Arm, number: int, suite: StudySuite, store: Kept) -> tuple[StudyModel, ...]:
+def _measured(
+    arm: Arm, number: int, suite: StudySuite, store: CheckpointStore
+) -> tuple[StudyModel, ...]:
     def measure() -> dict[str, Any]:
         models = measure_arm(arm, suite)
         if arm.kind == "saturated":

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.same_loss import penalized_traces
-from ntpcompanion.experiments.same_loss.downstream import Kept
+from ntpcompanion.experiments.same_loss.downstream import CheckpointStore
 from ntpcompanion.experiments.same_loss.plan_fields import OneLanguage
 from ntpcompanion.experiments.same_loss.study_measures import divergences
 from ntpcompanion.experiments.same_loss.study_probes import token_features
@@ -160,7 +160,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     traced = penalized_traces.run(plan, checkpoint=checkpoint)
     device = checked_device(plan.device)
     shape = plan.shape.for_sentences(plan.language.words, plan.language.length)
-    store = Kept(checkpoint, repr(plan))
+    store = CheckpointStore(checkpoint, repr(plan))
     stacks = [
         store.arms(f"{number}", shape, device.type, list)[0].stack
         for number in range(len(plan.weights))
@@ -297,7 +297,11 @@ def _traced(plan: Plan, test: TestSet) -> tuple[Tensor, Tensor, Tensor]:
     """Inputs of the traces, and the random numbers of their labels."""
     generator = torch_stream(plan.test_seed, "labels of all traces", test.tokens.device)
     size = (len(test.tokens), plan.labels)
-    return test.tokens, test.at, torch.rand(size, generator=generator, device=test.tokens.device)
+    return (
+        test.tokens,
+        test.positions,
+        torch.rand(size, generator=generator, device=test.tokens.device),
+    )
 
 
 def _pairs(stacks: list[Stack], plan: Plan, test: TestSet) -> list[FeaturePair]:
@@ -311,8 +315,8 @@ def _pairs(stacks: list[Stack], plan: Plan, test: TestSet) -> list[FeaturePair]:
     )
     logits, masked, unmasked = [], [], []
     for stack in stacks:
-        index = (test.at + 1)[None, ..., None].expand(len(stack), -1, -1, stack.plan.width)
-        logits += list(stack.logits(test.tokens, test.at)[:, :, 0])
+        index = (test.positions + 1)[None, ..., None].expand(len(stack), -1, -1, stack.plan.width)
+        logits += list(stack.logits(test.tokens, test.positions)[:, :, 0])
         masked += list(stack.features(test.tokens).gather(2, index)[:, :, 0])
         unmasked += list(stack.features(sentences).gather(2, index)[:, :, 0])
     losses = [float(divergence(test.conditional, x).mean()) for x in logits]
@@ -355,12 +359,12 @@ def _silent(network: Transformer, seed: int, plan: Plan, test: TestSet) -> Silen
     )
     sentences = padded_to(task.train.inputs, positions)
     masked = draw_test_set(language, 4 * plan.sentences, positions, plan.test_seed + 1, device)
-    gate = separating_gate(network, masked.tokens, masked.at, sentences)
+    gate = separating_gate(network, masked.tokens, masked.positions, sentences)
     constant = torch.zeros(network.plan.width).to(network.bias)
     constant[0] = 1.0
     silent = with_silent_unit(network, gate, constant)
     stacks = [stack_models([model]) for model in (network, silent)]
-    logits = [stack.logits(test.tokens, test.at) for stack in stacks]
+    logits = [stack.logits(test.tokens, test.positions) for stack in stacks]
     fresh = padded_to(task.test.inputs, positions)
     traced = _traced(plan, test)
     inputs = traced[0], traced[1], traced[2].double()
@@ -381,7 +385,7 @@ def _silent(network: Transformer, seed: int, plan: Plan, test: TestSet) -> Silen
     return SilentUnit(
         seed=seed,
         words=float(above_gate(network, gate, fresh).double().mean()),
-        activated=int(above_gate(network, gate, test.tokens).gather(1, test.at).sum()),
+        activated=int(above_gate(network, gate, test.tokens).gather(1, test.positions).sum()),
         logit_change=float((logits[0] - logits[1]).abs().max()),
         trace_change=abs(traces[1] / traces[0] - 1),
         before=accuracies[0],

@@ -24,7 +24,7 @@ from ntpcompanion.mlm.probes.converged_probe import full_probe
 from ntpcompanion.randomness import torch_stream
 from ntpcompanion.validation import check_instance
 
-LEAST = 1e-12  # a probability of 0, as of padding, has no logarithm
+MIN_PROBABILITY = 1e-12  # a probability of 0, as of padding, has no logarithm
 # from the lookup table of the paper to what a probe on a network reads
 PARTS = {
     "words": ("words",),
@@ -113,7 +113,9 @@ def _columns(
 ) -> Callable[[Tensor], Float[Tensor, "n columns"]]:
     kinds: dict[str, Callable[[Tensor], Tensor]] = {
         "Pr": partial(lookup_features, language, positions=positions),
-        "log Pr": lambda x: lookup_features(language, x, positions).clamp_min(LEAST).log(),
+        "log Pr": lambda x: (
+            lookup_features(language, x, positions).clamp_min(MIN_PROBABILITY).log()
+        ),
         "words": lambda x: (
             one_hot(padded_to(x, positions) + 1, language.vocab_size + 1).flatten(1).float()
         ),

@@ -12,7 +12,7 @@ import torch
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.experiments.same_loss.downstream import Kept, Seed
+from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
 from ntpcompanion.experiments.same_loss.study_measures import divergences
@@ -122,7 +122,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     device = checked_device(plan.device)
     language = plan.language.build(device)
     shape = plan.shape.for_sentences(plan.language.words, plan.language.length)
-    store = Kept(checkpoint, repr(plan))
+    store = CheckpointStore(checkpoint, repr(plan))
     seeds = list(plan.seeds)
     labels: Labels = "exact"
 
@@ -143,7 +143,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
         yield Arm("penalty", weights, seeds, stack)
 
     test = draw_test_set(language, plan.sentences, shape.positions, plan.test_seed, device)
-    traced = test.tokens[: plan.inputs], test.at[: plan.inputs]
+    traced = test.tokens[: plan.inputs], test.positions[: plan.inputs]
     generator = torch_stream(plan.test_seed, "labels of traces", device)
     uniforms = torch.rand(plan.inputs, plan.labels, generator=generator, device=device)
     networks: list[TracedNetwork] = []

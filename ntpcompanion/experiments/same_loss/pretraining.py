@@ -68,7 +68,7 @@ class Plan(experiment.Plan):
         return replace(self.model, words=self.language.words, positions=self.language.length)
 
     @property
-    def stops(self) -> list[int]:
+    def eval_steps(self) -> list[int]:
         """The steps at which the model is measured."""
         steps = self.training.steps
         spread = np.geomspace(max(1, steps // 100), steps, self.evaluations).round().astype(int)
@@ -185,7 +185,7 @@ def train_and_measure(
         plan.training,
         language,
         device=device,
-        stops=plan.stops,
+        eval_steps=plan.eval_steps,
         checkpoint=file,
         processes=processes,
     ):

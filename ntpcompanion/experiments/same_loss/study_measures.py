@@ -17,7 +17,7 @@ from ntpcompanion.mlm.curvature.traces import measured_traces, trace_slope
 from ntpcompanion.mlm.evaluation.evaluate import TestSet, divergence
 from ntpcompanion.networks.stack import Stack
 
-AT_ONCE = 1024  # sentences: divergences of all networks at all of them would not fit
+SENTENCES_PER_CHUNK = 1024  # sentences: divergences of all networks at all of them would not fit
 
 
 def measure_arm(arm: Arm, suite: StudySuite) -> list[StudyModel]:
@@ -80,7 +80,9 @@ def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyMod
 def divergences(stack: Stack, test: TestSet) -> Float[Tensor, "models sentences"]:
     """KL(Pr(· | x₋ₜ) ‖ f) in nats of each network at each test sentence, in float64."""
     parts = []
-    for rows in torch.arange(len(test.at), device=test.at.device).split(AT_ONCE):
-        logits = stack.logits(test.tokens[rows], test.at[rows])[:, :, 0]
+    for rows in torch.arange(len(test.positions), device=test.positions.device).split(
+        SENTENCES_PER_CHUNK
+    ):
+        logits = stack.logits(test.tokens[rows], test.positions[rows])[:, :, 0]
         parts.append(divergence(test.conditional[rows], logits))
     return torch.cat(parts, 1)

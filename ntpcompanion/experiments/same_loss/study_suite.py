@@ -102,7 +102,7 @@ class StudySuite:
     @property
     def traced(self) -> tuple[Tensor, Tensor]:
         """The sentences of the traces, and their masked positions."""
-        return self.test.tokens[: self.plan.inputs], self.test.at[: self.plan.inputs]
+        return self.test.tokens[: self.plan.inputs], self.test.positions[: self.plan.inputs]
 
 
 def draw_study_suite(

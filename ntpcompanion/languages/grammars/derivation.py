@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ntpcompanion.checks import Size, checked
-from ntpcompanion.languages.grammars.pcfg import MOST_WORDS, PCFG
+from ntpcompanion.languages.grammars.pcfg import MAX_WORDS, PCFG
 from ntpcompanion.validation import require
 
 
@@ -38,7 +38,7 @@ class Node:
 
 @checked
 def draw_derivation(
-    grammar: PCFG, rng: np.random.Generator, max_words: Size = MOST_WORDS
+    grammar: PCFG, rng: np.random.Generator, max_words: Size = MAX_WORDS
 ) -> list[Node]:
     """One derivation drawn from the grammar: its nodes from the root down, the left part of a node
     before the right one.

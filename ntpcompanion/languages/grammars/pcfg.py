@@ -23,10 +23,10 @@ from ntpcompanion.validation import require
 
 # of sentences that are short enough: below it, sampling by rejection draws more than 10,000 for
 # each one it keeps
-LEAST_SHARE = 1e-4
-MOST_WORDS = 1024  # of a sentence, unless asked for: the probabilities of lengths take O(n²) time
+MIN_FRACTION = 1e-4
+MAX_WORDS = 1024  # of a sentence, unless asked for: the probabilities of lengths take O(n²) time
 # words of the sentences that are expanded at one time: 16 MB in each of about ten tensors
-MOST_CELLS = 2**21
+MAX_CELLS = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +203,7 @@ class PCFG:
         rules = cumulative(torch.cat([local.lexical, local.binary.flatten(1)], 1))
         batches = [torch.zeros(0, max_length, dtype=torch.int64, device=generator.device)]
         while (missing := n - sum(map(len, batches))) > 0:
-            rows = max(1, min(int(1.1 * missing / fraction) + 1, MOST_CELLS // max_length))
+            rows = max(1, min(int(1.1 * missing / fraction) + 1, MAX_CELLS // max_length))
             forms = first_symbols(local.root, rows, max_length, generator)
             sizes = self.num_symbols, self.vocab_size
             batches.append(all_words(forms, rules, sizes, generator)[:missing])
@@ -216,14 +216,14 @@ class PCFG:
             max_length = self._usual_maximum()
         fraction = float(self.length_distribution(max_length).sum())
         few = f"{max_length} keeps a fraction of {fraction:.3g} of all sentences"
-        require(fraction >= LEAST_SHARE, f"`max_length` = {few}. Allow more words.")
+        require(fraction >= MIN_FRACTION, f"`max_length` = {few}. Allow more words.")
         return max_length, min(fraction, 1.0)
 
     def _usual_maximum(self) -> int:
         """The words of the longest sentence. Raises ValueError if there is none, or a very long
         one.
         """
-        if self.longest is not None and self.longest <= MOST_WORDS:
+        if self.longest is not None and self.longest <= MAX_WORDS:
             return max(self.longest, 1)
         why = (
             "the grammar is recursive and has no longest sentence"

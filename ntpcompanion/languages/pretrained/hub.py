@@ -103,8 +103,8 @@ def load_opt(
         )
         as_integer("words", words, 1, len(ordinary), "(tokens that are not special)")
         every = CausalLanguage(model, ordinary, bos, length, chunk=ALL_TOKENS_CHUNK)
-        shares = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
-        chosen = every.words[shares.argsort(descending=True, stable=True)[:words]]
+        frequencies = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
+        chosen = every.words[frequencies.argsort(descending=True, stable=True)[:words]]
     return CausalLanguage(model, chosen, bos, length, end if ends else None, chunk), tokenizer
 
 
@@ -114,7 +114,25 @@ def load_causal_model(
 ) -> tuple[torch.nn.Module, Any]:
     """A causal model of transformers in evaluation mode, and its tokenizer.
 
-    Parameters, and what is raised, as in `load_opt`.
+    Parameters
+    ----------
+    source, dtype, device
+        as in `load_opt`.
+
+    Returns
+    -------
+    tuple of torch.nn.Module and tokenizer
+        of transformers.
+
+    Raises
+    ------
+    ImportError
+        transformers is not installed.
+    FileNotFoundError
+        neither a folder nor a name whose files can be had; a folder without a complete model and
+        tokenizer.
+    MemoryError
+        too little memory to convert a file in the format GGUF.
     """
     transformers = needed("transformers")
     if source in PACKAGED or str(source).endswith(".gguf"):

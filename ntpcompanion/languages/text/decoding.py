@@ -13,9 +13,9 @@ _MARKS = {
 }
 # Every eighth letter of French or Czech has an accent; of Greek, Russian or Chinese, nearly every
 # byte is outside of ASCII.
-_MOST_ACCENTS = 0.3
+_MAX_ACCENTS = 0.3
 # Text has line ends and tabs, at times a page break; of a program every tenth byte is a control.
-_MOST_CONTROLS = 0.01
+_MAX_CONTROLS = 0.01
 _ODD = regex.compile(r"[[\p{Cc}\p{Co}\p{Cn}]--[\t\n\v\f\r\x1b\x85]]", regex.V1)
 
 
@@ -58,7 +58,7 @@ def decode_text(data: bytes, name: str) -> str:
         text = data.decode()
     except UnicodeDecodeError as error:
         raise _not_utf8(data, error, name) from error
-    if _share_of_controls(text) > _MOST_CONTROLS:
+    if _fraction_of_controls(text) > _MAX_CONTROLS:
         raise _binary(name)
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
@@ -71,9 +71,9 @@ def _not_utf8(data: bytes, error: UnicodeDecodeError, name: str) -> ValueError:
     accents = sum(byte > 127 for byte in data) / len(data)
     controls = any(127 < byte < 160 for byte in data)  # letters of Windows, controls in Latin-1
     western = data.decode("cp1252" if controls else "latin-1", errors="replace")
-    if "\ufffd" in western or _share_of_controls(western) > _MOST_CONTROLS:
+    if "\ufffd" in western or _fraction_of_controls(western) > _MAX_CONTROLS:
         return _binary(name)
-    if accents > _MOST_ACCENTS:
+    if accents > _MAX_ACCENTS:
         return ValueError(
             f"{problem}. Find its encoding with `file -i {name!r}`, or in the editor that wrote "
             f"it, and convert it: iconv -f ENCODING -t utf-8 {name!r} > utf8.txt"
@@ -108,11 +108,11 @@ def _unmarked_utf16(data: bytes) -> str:
             text = data.decode(encoding)
         except UnicodeDecodeError:
             continue
-        if text and _share_of_controls(text) <= _MOST_CONTROLS:
+        if text and _fraction_of_controls(text) <= _MAX_CONTROLS:
             return encoding
     return ""
 
 
-def _share_of_controls(text: str) -> float:
+def _fraction_of_controls(text: str) -> float:
     """The share of characters that no text has: controls, private ones and unassigned ones."""
     return len(_ODD.findall(text)) / max(len(text), 1)

@@ -15,7 +15,7 @@ from ntpcompanion.validation import require
 # Beyond a half, the unknown token is more frequent than all others together: most contexts hold it.
 WARNED_UNKNOWN = 0.5
 # Beyond nine tenths, four of five contexts of two tokens are the one context of two unknown tokens.
-MOST_UNKNOWN = 0.9
+MAX_UNKNOWN = 0.9
 
 
 def check_text(
@@ -110,7 +110,7 @@ def _about_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: in
             else f"{100 * (1 - known[-1]):.0f} % are unknown to the tokenizer itself."
         )
     )
-    if fraction > MOST_UNKNOWN:
+    if fraction > MAX_UNKNOWN:
         raise ValueError(f"There would be hardly a context of known tokens: {sentence}")
     return [f"{sentence} Contexts are told apart by known tokens only."]
 

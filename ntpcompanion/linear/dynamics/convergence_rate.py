@@ -14,7 +14,7 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 
 # Complementarity counts as strict from this gap on, and contrasts as linearly dependent from this
 # ratio of the extreme eigenvalues of their Gram matrix on.
-LEAST_GAP, LEAST_RATIO = 1e-9, 1e-12
+MIN_GAP, MIN_RATIO = 1e-9, 1e-12
 
 
 def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
@@ -60,7 +60,7 @@ def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
     0.25
     """
     gap = complementarity_gap(table, solution)
-    if gap < LEAST_GAP:
+    if gap < MIN_GAP:
         raise ValueError(
             f"`solution` must be strictly complementary, got a smallest gap of {gap:.1e}: a margin "
             "is 1 with a multiplier of zero, and no power of t is known."
@@ -71,7 +71,7 @@ def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
     contrasts = _contrasts(table, support, tight)
     gram = contrasts @ contrasts.T
     sizes = np.linalg.eigvalsh(gram)
-    if sizes[0] < LEAST_RATIO * sizes[-1]:
+    if sizes[0] < MIN_RATIO * sizes[-1]:
         raise ValueError(
             f"`table` must have linearly independent margins of 1, got {len(gram)} of rank "
             f"{np.linalg.matrix_rank(gram)}. Equal contexts are one context: merge them."

@@ -170,7 +170,7 @@ def descend(
     """
     if optimizer != "sgd":
         check_dense("table", DENSE_ARRAYS, table.next_token.shape)
-    snapshot_steps = _kept_steps(keep, steps)
+    snapshot_steps = _snapshot_steps(keep, steps)
     if start is None:
         start = rng.standard_normal((table.vocab_size, table.dim)) / np.sqrt(table.dim)
     W = np.array(as_matrix("start", start, (table.vocab_size, table.dim)))
@@ -204,7 +204,7 @@ def _run(
         )
 
 
-def _kept_steps(keep: Any, steps: int) -> list[int]:
+def _snapshot_steps(keep: Any, steps: int) -> list[int]:
     if np.ndim(keep) == 0:
         count = as_integer("keep", keep, 1, reason="snapshot, or a sequence of steps")
         return [0, *np.unique(np.geomspace(1, steps, count).round().astype(int)).tolist()]

@@ -19,7 +19,7 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 # many only with probability one half.
 PER_DIMENSION = 4
 # Residual of Σ x = 1, Σ x s = 0 below which the contexts found are worth a proof.
-FOUND = 1e-8
+MAX_RESIDUAL = 1e-8
 HALF_EPS = np.finfo(float).eps / 2
 
 
@@ -138,7 +138,7 @@ def _prove(table: ContextTable, a: int, b: int) -> PairCertificate | None:
     target = np.append(np.zeros(table.dim), 1.0)
     x, residual = nnls(system, target)
     positive = np.flatnonzero(x > 0)
-    if residual > FOUND:
+    if residual > MAX_RESIDUAL:
         return None
     radius = _radius(system[:, positive], target, x[positive])
     certificate = PairCertificate((a, b), contexts[positive], x[positive], radius)

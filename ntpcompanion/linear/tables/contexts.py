@@ -261,12 +261,12 @@ class ContextTable:
         peak, total = _exponentials_(logits)
         with np.errstate(divide="ignore"):  # a support of all tokens loses nothing
             lost = np.logaddexp(0.0, peak + np.log(total) - mass_inside)
-        log_share = inside - mass_inside[row]
-        x = log_share - np.log(p.data)
+        log_conditional = inside - mass_inside[row]
+        x = log_conditional - np.log(p.data)
         within = np.where(
             np.abs(x) < NEAR,
             p.data * exp_remainder(np.clip(x, -NEAR, NEAR)),
-            np.exp(log_share) - p.data * (1 + x),
+            np.exp(log_conditional) - p.data * (1 + x),
         )
         return float(self.weight[rows] @ lost + self.weight[rows][row] @ within)
 

@@ -10,7 +10,7 @@ from ntpcompanion.checks import NotNegative, Range, Size, checked
 from ntpcompanion.linear.tables.contexts import BLOCK_ENTRIES, ContextTable
 
 # Contexts on which the teacher's margin is below this share of its in-support logit are redrawn.
-LEAST_MARGIN = 0.25
+MIN_MARGIN = 0.25
 ATTEMPTS = 1000
 
 
@@ -128,7 +128,7 @@ def _separated(
         for k in range(supports.shape[1]):
             listed = sizes[part] > k
             logits[rows[listed], supports[part][listed, k]] = -np.inf
-        separated[part] = logits.max(axis=1) < (1 - LEAST_MARGIN) * level
+        separated[part] = logits.max(axis=1) < (1 - MIN_MARGIN) * level
     return separated
 
 

@@ -14,7 +14,7 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import as_array
 
 # All supports are listed: this many at most.
-MOST_SUPPORTS = 100_000
+MAX_SUPPORTS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,10 +78,10 @@ def weighted_supports(
     """
     weights = as_array("token_weights", token_weights).astype(float)
     V, S = weights.size, support_size
-    if comb(V, S) > MOST_SUPPORTS:
+    if comb(V, S) > MAX_SUPPORTS:
         raise ValueError(
             f"`support_size` = {S} of {V} tokens makes {comb(V, S):,} supports, more than "
-            f"{MOST_SUPPORTS:,}: take fewer tokens."
+            f"{MAX_SUPPORTS:,}: take fewer tokens."
         )
     members = np.array(list(combinations(range(V), S)))
     supports = np.zeros((len(members), V), dtype=bool)

@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float
 SIGN_TOLERANCE = 1e-11
 # After this many exchanges of whole blocks only one token is exchanged at a time, which ends.
 BLOCK_EXCHANGES = 10
-MOST_EXCHANGES = 2_000
+MAX_EXCHANGES = 2_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +67,7 @@ def pool(
     pooled = supports.copy() if start is None else supports | start
     multipliers = np.zeros_like(points)
     todo = np.arange(len(points))
-    for exchange in range(MOST_EXCHANGES):
+    for exchange in range(MAX_EXCHANGES):
         gamma, level = _on_face(response, points[todo], pooled[todo])
         multipliers[todo] = gamma
         wrong = _wrong_tokens(points[todo] - gamma @ response - level, gamma, pooled[todo])
@@ -78,7 +78,7 @@ def pool(
         todo, wrong = todo[left], wrong[left]
         pooled[todo] ^= wrong if exchange < BLOCK_EXCHANGES else _last(wrong)
     raise RuntimeError(
-        f"{len(todo)} of {len(points)} projections did not end after {MOST_EXCHANGES} exchanges: "
+        f"{len(todo)} of {len(points)} projections did not end after {MAX_EXCHANGES} exchanges: "
         "the response matrix is numerically singular."
     )
 

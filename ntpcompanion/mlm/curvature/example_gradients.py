@@ -10,7 +10,7 @@ a_t what enters the layer and g_t the gradient with respect to its output. The s
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import torch
 from jaxtyping import Float, Int
@@ -19,10 +19,18 @@ from torch.func import functional_call, grad
 from torch.nn import functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from ntpcompanion.checks import Range, Shapes
+from ntpcompanion.mlm.data.special_tokens import MASK
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel
 from ntpcompanion.networks.transformer import Transformer
 
 Labels = Callable[[Tensor], Tensor]  # from logits (n, words) to labels (n,)
+Architecture = Annotated[Transformer, Shapes]
+MaskedTokens = Annotated[
+    Int[Tensor, "inputs {network.plan.positions}"], Range(MASK, "network.plan.words - 1")
+]
+MaskPositions = Annotated[Int[Tensor, "inputs 1"], Range(0, "network.plan.positions - 1")]
+Uniforms = Annotated[Float[Tensor, "inputs labels"], Range(0, 1)]
 
 
 def squared_gradients(

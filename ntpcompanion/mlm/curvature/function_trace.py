@@ -4,22 +4,24 @@ over inputs, and how much of it single inputs carry.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.func import vmap
 
-from ntpcompanion.checks import Range, Shapes, checked
-from ntpcompanion.mlm.curvature.example_gradients import sampled_labels, squared_gradients
+from ntpcompanion.checks import checked, need
+from ntpcompanion.mlm.curvature.example_gradients import (
+    Architecture,
+    MaskedTokens,
+    MaskPositions,
+    Uniforms,
+    sampled_labels,
+    squared_gradients,
+)
 from ntpcompanion.mlm.curvature.invariant_trace import gradient_moments, invariant_trace
 from ntpcompanion.mlm.curvature.symmetries import normal_form, transform
-from ntpcompanion.mlm.data.mlm_checks import check_numbers
-from ntpcompanion.mlm.data.special_tokens import MASK
 from ntpcompanion.networks.stack import functional_logits
-from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import as_integer, check_range
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +50,19 @@ class FunctionTraces:
     largest: Float[Tensor, " models"]
 
 
-@checked
+@checked(
+    need(
+        "tokens",
+        lambda tokens: len(tokens) > 3,
+        "hold at least 4 sentences, for two halves and a standard error",
+    )
+)
 def function_traces(
-    network: Annotated[Transformer, Shapes],
+    network: Architecture,
     parameters: Mapping[str, Tensor],
-    tokens: Annotated[Int[Tensor, "inputs positions"], Range(MASK, "network.plan.words - 1")],
-    positions: Annotated[Int[Tensor, "inputs 1"], Range(0, "network.plan.positions - 1")],
-    uniforms: Float[Tensor, "inputs labels"],
+    tokens: MaskedTokens,
+    positions: MaskPositions,
+    uniforms: Uniforms,
 ) -> FunctionTraces:
     """E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖² of several networks at its minimum over all maps of
     their parameters that change no prediction.
@@ -96,13 +104,11 @@ def function_traces(
     >>> stack = initial_stack(shape, seeds=[0, 1])
     >>> test = draw_test_set(HMMPlan(2, 6, 4).build(), 60, positions=4, seed=0)
     >>> uniforms = torch.rand(60, 1, generator=torch.Generator().manual_seed(0))
-    >>> found = function_traces(stack.network, stack.parameters, test.tokens, test.at, uniforms)
+    >>> sentences = test.tokens, test.positions
+    >>> found = function_traces(stack.network, stack.parameters, *sentences, uniforms)
     >>> (found.fitted < found.value).tolist()  # a symmetry fits its own inputs best
     [True, True]
     """
-    as_integer("len(tokens)", len(tokens), 4, reason="for two halves and a standard error")
-    check_numbers("uniforms", uniforms, (len(tokens), None), "a row for each sentence of `tokens`")
-    check_range("uniforms", uniforms, 0, 1)
     normal = normal_form(parameters, network.plan.heads)
     logits = vmap(functional_logits, (None, 0, None, None))(network, normal, tokens, positions)
     logits = logits.expand(-1, -1, uniforms.shape[1], -1)

@@ -4,6 +4,7 @@ flatness that belongs to the function, and that no choice of parameters for it c
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
@@ -11,16 +12,13 @@ from torch import Tensor
 from torch.func import functional_call, grad, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
+from ntpcompanion.checks import Range, checked
+from ntpcompanion.mlm.curvature.example_gradients import Architecture, MaskedTokens, MaskPositions
 from ntpcompanion.mlm.curvature.symmetries import NORMS, Symmetry, identity
-from ntpcompanion.mlm.data.mlm_checks import check_integers
 from ntpcompanion.networks.language_model import FIRST_WORD
-from ntpcompanion.networks.transformer import Transformer
 from ntpcompanion.validation import (
     argument_check,
     as_positive,
-    check_instance,
-    check_named_tensors,
-    check_range,
 )
 
 ROUNDS = 10_000
@@ -50,12 +48,13 @@ class InvariantTrace:
     gradient: Float[Tensor, "*models"]
 
 
+@checked
 def gradient_moments(
-    network: Transformer,
+    network: Architecture,
     parameters: Mapping[str, Tensor],
-    tokens: Int[Tensor, "n positions"],
-    positions: Int[Tensor, "n 1"],
-    labels: Int[Tensor, "*models n"],
+    tokens: MaskedTokens,
+    positions: MaskPositions,
+    labels: Annotated[Int[Tensor, "*models inputs"], Range(0, "network.plan.words - 1")],
 ) -> Squares:
     """Second moments of the gradients of log f(label | x), all that the trace after any symmetry
     depends on: means over examples of products of entries of a head, a column or a bias.
@@ -86,11 +85,6 @@ def gradient_moments(
     Cost: a forward and a backward pass for each network and example; `EXAMPLES` gradients of a
     network are in memory at once.
     """
-    check_instance("network", network, Transformer)
-    check_named_tensors("parameters", parameters)
-    check_integers("tokens", tokens, (None, network.plan.positions))
-    check_integers("positions", positions, (len(tokens), 1))
-    check_range("labels", labels, 0, network.plan.words - 1)
     heads = network.plan.heads
 
     def log_likelihood(p: dict[str, Tensor], x: Tensor, t: Tensor, label: Tensor) -> Tensor:

@@ -7,13 +7,13 @@ shrink as parameters grow, so that each of these moves the trace of the Fisher i
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.mlm.data.mlm_checks import check_numbers
-from ntpcompanion.validation import check_named_tensors, is_tensor
+from ntpcompanion.checks import Finite, checked
 
 STREAM = "residual stream"
 
@@ -70,8 +70,9 @@ def _exponents_of_block(block: str) -> dict[str, dict[str, int]]:
     }
 
 
+@checked
 def rescale(
-    parameters: Mapping[str, Tensor], scales: Float[Tensor, "*models scales"]
+    parameters: Mapping[str, Tensor], scales: Annotated[Float[Tensor, "*models scales"], Finite]
 ) -> dict[str, Tensor]:
     """The parameters of a transformer after a rescaling that leaves its logits as they are.
 
@@ -110,12 +111,10 @@ def rescale(
     >>> stack = initial_stack(shape, seeds=[0])
     >>> scales = torch.tensor([[1.0, -1.0, 0.5, 0.0, 0.0, 0.0]])  # those of `scale_names(1)`
     >>> moved = Stack(shape, rescale(stack.parameters, scales))
-    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
-    >>> torch.allclose(moved.logits(tokens, at), stack.logits(tokens, at), atol=1e-4)
+    >>> tokens, positions = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(moved.logits(tokens, positions), stack.logits(tokens, positions), atol=1e-4)
     True
     """
-    check_named_tensors("parameters", parameters)
-    check_numbers("scales", scales, tuple(scales.shape) if is_tensor(scales) else (None,))
     factors = _powers(layers_of(parameters, "parameters"), scales, 1.0)
     return {
         name: _scaled(name, value, factors, scales.ndim - 1) for name, value in parameters.items()

@@ -12,15 +12,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.checks import Positive, checked
 from ntpcompanion.mlm.curvature.balanced_trace import unit_gain
 from ntpcompanion.mlm.curvature.rescaling import layers_of
 from ntpcompanion.networks.language_model import FIRST_WORD
-from ntpcompanion.validation import (
-    as_integer,
-    as_positive,
-    check_named_tensors,
-    check_torch_generator,
-)
+from ntpcompanion.validation import as_integer
 
 NORMS = ("attention_norm", "mlp_norm")
 
@@ -64,11 +60,11 @@ class Symmetry:
     value_map: Float[Tensor, "*models layers heads k k"]
 
 
+@checked
 def identity(parameters: Mapping[str, Tensor], heads: int) -> Symmetry:
     """The symmetry that changes nothing, for networks with these parameters and so many heads.
     Raises ValueError for parameters of another network, or heads that do not divide the width.
     """
-    check_named_tensors("parameters", parameters)
     layers = layers_of(parameters, "parameters")
     bias = parameters["last_norm.bias"]
     *models, width = bias.shape
@@ -90,14 +86,13 @@ def identity(parameters: Mapping[str, Tensor], heads: int) -> Symmetry:
     )
 
 
+@checked
 def random_symmetry(
-    parameters: Mapping[str, Tensor], heads: int, size: float, generator: torch.Generator
+    parameters: Mapping[str, Tensor], heads: int, size: Positive, generator: torch.Generator
 ) -> Symmetry:
     """A symmetry of which every part moves: shifts with deviation `size`, and gains, scales and
     maps whose logarithms have it. Raises ValueError as `identity`.
     """
-    as_positive("size", size)
-    check_torch_generator("generator", generator)
     trivial = identity(parameters, heads)
     drawn = {}
     for name, value in vars(trivial).items():
@@ -111,6 +106,7 @@ def random_symmetry(
     return Symmetry(**drawn)
 
 
+@checked
 def transform(parameters: Mapping[str, Tensor], symmetry: Symmetry) -> dict[str, Tensor]:
     """The parameters of a transformer after a symmetry; its logits are the same.
 
@@ -146,11 +142,10 @@ def transform(parameters: Mapping[str, Tensor], symmetry: Symmetry) -> dict[str,
     >>> stack = initial_stack(shape, seeds=[0])
     >>> shift = replace(identity(stack.parameters, heads=2), last_shift=torch.full((1, 8), 3.0))
     >>> moved = Stack(shape, transform(stack.parameters, shift))
-    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
-    >>> torch.allclose(moved.logits(tokens, at), stack.logits(tokens, at), atol=1e-4)
+    >>> tokens, positions = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(moved.logits(tokens, positions), stack.logits(tokens, positions), atol=1e-4)
     True
     """
-    check_named_tensors("parameters", parameters)
     layers = layers_of(parameters, "parameters")
     p = dict(parameters)
     _shift_last_norm(p, symmetry.last_shift)

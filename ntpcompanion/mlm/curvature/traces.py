@@ -4,20 +4,24 @@ all: plain, balanced, by groups of parameters, and how steep it is.
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor
 from torch.func import grad_and_value, vmap
 
+from ntpcompanion.checks import Range, Size, checked, need
 from ntpcompanion.mlm.curvature.balanced_trace import balanced_trace, trace_infimum, unit_gain
-from ntpcompanion.mlm.curvature.example_gradients import sampled_squared_gradients
+from ntpcompanion.mlm.curvature.example_gradients import (
+    Architecture,
+    MaskedTokens,
+    MaskPositions,
+    Uniforms,
+    sampled_squared_gradients,
+)
 from ntpcompanion.mlm.curvature.rescaling import layers_of, weights_at
-from ntpcompanion.mlm.data.mlm_checks import check_integers, check_numbers
-from ntpcompanion.mlm.data.special_tokens import MASK
 from ntpcompanion.networks.language_model import LanguageModel
-from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import as_integer, check_instance, check_named_tensors, check_range
 
 CHUNK = 128  # examples: with more, a CPU's caches do not hold what one model needs
 PARTS = 8  # of the examples, for an unbiased square
@@ -70,14 +74,17 @@ class Slope:
     square_stderr: Float[Tensor, " models"]
 
 
+@checked(
+    need("tokens", lambda tokens: len(tokens) > 1, "hold at least 2 sentences for a standard error")
+)
 def measured_traces(
-    network: LanguageModel,
+    network: Architecture,
     parameters: Mapping[str, Tensor],
-    tokens: Int[Tensor, "inputs positions"],
-    positions: Int[Tensor, "inputs 1"],
-    uniforms: Float[Tensor, "inputs labels"],
+    tokens: MaskedTokens,
+    positions: MaskPositions,
+    uniforms: Uniforms,
     *,
-    chunk: int = CHUNK,
+    chunk: Size = CHUNK,
 ) -> Traces:
     """E_x E_{v∼f_θ(x)} ‖∇_θ log f_θ(v | x)‖² of several models, plain and balanced.
 
@@ -122,12 +129,12 @@ def measured_traces(
     >>> stack = initial_stack(shape, seeds=[0, 1])
     >>> test = draw_test_set(HMMPlan(2, 6, 4).build(), 50, positions=4, seed=0)
     >>> uniforms = torch.rand(50, 1, generator=torch.Generator().manual_seed(0))
-    >>> found = measured_traces(stack.network, stack.parameters, test.tokens, test.at, uniforms)
+    >>> sentences = test.tokens, test.positions
+    >>> found = measured_traces(stack.network, stack.parameters, *sentences, uniforms)
     >>> (found.balanced < found.plain).tolist()  # no rescaling makes it smaller
     [True, True]
     """
-    _check_inputs(network, parameters, tokens, positions, uniforms)
-    _check_count("tokens", len(tokens), 2, "for a standard error")
+    layers_of(parameters, "parameters")
     labels = uniforms.shape[1]
 
     def per_input(p: Mapping[str, Tensor], x: Tensor, t: Tensor, u: Tensor) -> dict[str, Tensor]:
@@ -140,34 +147,6 @@ def measured_traces(
     ]
     squares = {name: torch.cat([part[name] for part in parts], 1) for name in parts[0]}
     return _summary(squares, unit_gain(parameters).detach())
-
-
-def _check_inputs(
-    network: LanguageModel,
-    parameters: Mapping[str, Tensor],
-    tokens: Tensor,
-    positions: Tensor,
-    uniforms: Tensor,
-) -> None:
-    check_instance("network", network, Transformer)
-    check_named_tensors("parameters", parameters)
-    layers_of(parameters, "parameters")
-    num_positions, words = network.plan.positions, network.plan.words
-    check_integers(
-        "tokens", tokens, (None, num_positions), "a column for each position of `network`"
-    )
-    check_range("tokens", tokens, MASK, words - 1)
-    check_integers("positions", positions, (len(tokens), 1), "one for each sentence of `tokens`")
-    check_range("positions", positions, 0, num_positions - 1)
-    check_numbers("uniforms", uniforms, (len(tokens), None), "a row for each sentence of `tokens`")
-    check_range("uniforms", uniforms, 0, 1)
-
-
-def _check_count(name: str, sentences: int, minimum: int, reason: str) -> None:
-    if sentences < minimum:
-        raise ValueError(
-            f"`{name}` must hold at least {minimum} sentences {reason}, got {sentences}."
-        )
 
 
 def _summary(
@@ -191,15 +170,22 @@ def _summary(
     )
 
 
+@checked(
+    need(
+        "tokens",
+        lambda tokens, parts: len(tokens) >= parts,
+        "hold at least {parts} sentences, one for each of the `parts`",
+    )
+)
 def trace_slope(
-    network: LanguageModel,
+    network: Architecture,
     parameters: Mapping[str, Tensor],
-    tokens: Int[Tensor, "inputs positions"],
-    positions: Int[Tensor, "inputs 1"],
-    uniforms: Float[Tensor, "inputs labels"],
+    tokens: MaskedTokens,
+    positions: MaskPositions,
+    uniforms: Uniforms,
     *,
-    parts: int = PARTS,
-    chunk: int = CHUNK,
+    parts: Annotated[int, Range(3, reason="for a standard error")] = PARTS,
+    chunk: Size = CHUNK,
 ) -> Slope:
     """‖∇_θ T‖² of the trace T(θ) = E_x E_v ‖∇_θ log f_θ(v | x)‖² of several models, without bias:
     the mean product of gradients from disjoint parts of the inputs.
@@ -229,9 +215,7 @@ def trace_slope(
     independent ones is not. Cost: about four passes forward and back per model, input and label;
     a gradient per model and part is kept.
     """
-    as_integer("parts", parts, 3, reason="for a standard error")
-    _check_inputs(network, parameters, tokens, positions, uniforms)
-    _check_count("tokens", len(tokens), parts, "one for each of the `parts`")
+    layers_of(parameters, "parameters")
     cut = zip(*(x.tensor_split(parts) for x in (tokens, positions, uniforms)), strict=True)
     estimates = [_gradient_of_trace(network, parameters, part, chunk) for part in cut]
     gradients = torch.stack([gradient for gradient, _ in estimates], 1)
@@ -277,7 +261,7 @@ def _unbiased_square(
 def _chunks(
     tokens: Tensor, positions: Tensor, uniforms: Tensor, chunk: int
 ) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
-    size = max(1, as_integer("chunk", chunk, 1) // uniforms.shape[1])
+    size = max(1, chunk // uniforms.shape[1])
     yield from zip(*(x.split(size) for x in (tokens, positions, uniforms)), strict=True)
 
 

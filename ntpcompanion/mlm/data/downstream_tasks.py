@@ -3,11 +3,13 @@ sentence.
 """
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int, Integer
 from torch import Tensor
 
+from ntpcompanion.checks import Range, Size, checked
 from ntpcompanion.languages.grammars.levelled_grammars import NO_LABEL, span_labels
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
@@ -18,11 +20,9 @@ from ntpcompanion.mlm.data.labelled_examples import (
     bayes_accuracy,
     posterior_accuracy,
 )
-from ntpcompanion.mlm.data.mlm_checks import check_hmm_or_pcfg, check_integers
 from ntpcompanion.mlm.data.special_tokens import padded_to
-from ntpcompanion.validation import as_integer, check_instance, check_torch_generator
 
-AT_ONCE = 500  # sentences whose labels are worked out together
+SENTENCES_PER_CHUNK = 500  # sentences whose labels are worked out together
 FEWEST = 0.001  # share of sentences with a label below which drawing them is given up
 
 
@@ -74,12 +74,13 @@ class PosteriorTask(Task):
         return posterior_accuracy(self.test_posterior, guesses)
 
 
+@checked
 def draw_task(
     language: HMM | PCFG,
-    position: int,
-    train: int,
-    test: int,
-    positions: int,
+    position: Size,
+    train: Size,
+    test: Size,
+    positions: Size,
     generator: torch.Generator,
 ) -> Task:
     """Draw `train` and `test` sentences with labels, on the device of the generator.
@@ -127,22 +128,13 @@ def draw_task(
     >>> task.train.inputs.shape, len(task.test.labels), task.bayes.value
     (torch.Size([50, 4]), 30, 1.0)
     """
-    check_hmm_or_pcfg(language)
-    for name, value in (
-        ("position", position),
-        ("train", train),
-        ("test", test),
-        ("positions", positions),
-    ):
-        as_integer(name, value, 1)
-    check_torch_generator("generator", generator)
     if isinstance(language, HMM):
         tokens, labels = _hidden_states(language, position, train + test, positions, generator)
         bayes = bayes_accuracy(
             torch.cat(
                 [
                     language.latent_posterior(part)[:, position - 1]
-                    for part in tokens[train:].split(AT_ONCE)
+                    for part in tokens[train:].split(SENTENCES_PER_CHUNK)
                 ]
             )
         )
@@ -157,8 +149,11 @@ def draw_task(
     )
 
 
+@checked
 def label_posterior(
-    language: HMM | PCFG, tokens: Int[Tensor, "n length"], position: int
+    language: HMM | PCFG,
+    tokens: Int[Tensor, "n length"],
+    position: Annotated[int, Range(1, "length", "as the sentences have words")],
 ) -> Float[Tensor, "n classes"]:
     """The exact distribution of the label of `draw_task` given each sentence.
 
@@ -172,11 +167,10 @@ def label_posterior(
         a position beyond the columns of `tokens`; a sentence of probability 0, or whose first words
         have no symbol.
     """
-    check_hmm_or_pcfg(language)
-    check_integers("tokens", tokens, (None, None))
-    as_integer("position", position, 1, tokens.shape[1], reason="as the sentences have words")
     span = (position - 1,) if isinstance(language, HMM) else (0, position - 1)
-    joint = torch.cat([language.latent_posterior(part)[:, *span] for part in tokens.split(AT_ONCE)])
+    joint = torch.cat(
+        [language.latent_posterior(part)[:, *span] for part in tokens.split(SENTENCES_PER_CHUNK)]
+    )
     total = joint.sum(1, keepdim=True)
     if not (total > 0).all():
         row = int((total[:, 0] == 0).nonzero()[0])
@@ -186,6 +180,7 @@ def label_posterior(
     return joint / total
 
 
+@checked
 def with_posteriors(task: Task, language: HMM | PCFG, position: int) -> PosteriorTask:
     """The task that `draw_task` drew from `language` for `position`, with the exact posteriors of
     its labels.
@@ -206,7 +201,6 @@ def with_posteriors(task: Task, language: HMM | PCFG, position: int) -> Posterio
     -----
     The labels to train on stay as they are: drawn states of an HMM, likeliest symbols of a PCFG.
     """
-    check_instance("task", task, Task)
     train = label_posterior(language, task.train.inputs, position)
     test = label_posterior(language, task.test.inputs, position)
     return PosteriorTask(task.train, task.test, bayes_accuracy(test), train, test)
@@ -238,11 +232,11 @@ def _spanned(
     _check_position(position, language.longest)
     tokens, labels, drawn, count = [], [], 0, 0
     while count < sentences:
-        part = language.sample(AT_ONCE, generator, generator.device)
+        part = language.sample(SENTENCES_PER_CHUNK, generator, generator.device)
         classes = span_labels(language, part, position, "posterior")
         tokens.append(padded_to(part, positions)[classes != NO_LABEL])
         labels.append(classes[classes != NO_LABEL])
-        drawn, count = drawn + AT_ONCE, count + len(labels[-1])
+        drawn, count = drawn + SENTENCES_PER_CHUNK, count + len(labels[-1])
         if drawn >= 10 / FEWEST and count < FEWEST * drawn:
             raise ValueError(
                 f"`position` = {position}: {count} of {drawn} sentences have a symbol over their "

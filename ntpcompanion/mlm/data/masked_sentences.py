@@ -4,22 +4,16 @@ another step.
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Literal, get_args
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Int
 from torch import Tensor
 
+from ntpcompanion.checks import Device, Range, Size, checked
 from ntpcompanion.languages.language import PADDING, Language
 from ntpcompanion.mlm.data.special_tokens import MASK, padded_to
-from ntpcompanion.validation import (
-    as_integer,
-    as_number,
-    check_choice,
-    check_device,
-    check_instance,
-    check_torch_generator,
-)
+from ntpcompanion.validation import as_integer
 
 Use = Literal["training", "evaluation"]
 
@@ -32,14 +26,14 @@ class MaskedBatch:
     ------
     tokens
         (batch, positions) the sentences, MASK where a word is hidden, PADDING after the last word.
-    at
+    positions
         (batch, masks) the masked positions, drawn without replacement.
     targets
         (batch, masks) the hidden words; PADDING where a short sentence has fewer masks than others.
     """
 
     tokens: Int[Tensor, "batch positions"]
-    at: Int[Tensor, "batch masks"]
+    positions: Int[Tensor, "batch masks"]
     targets: Int[Tensor, "batch masks"]
 
 
@@ -66,8 +60,13 @@ def mask(
     )
 
 
+@checked
 def draw_batch(
-    language: Language, sentences: int, positions: int, fraction: float, generator: torch.Generator
+    language: Language,
+    sentences: Size,
+    positions: Size,
+    fraction: Annotated[float, Range(0, 1)],
+    generator: torch.Generator,
 ) -> MaskedBatch:
     """New sentences with new masks, on the device of the generator.
 
@@ -87,7 +86,7 @@ def draw_batch(
     Returns
     -------
     MaskedBatch
-        `tokens` with masks −2, their positions `at`, and the hidden words `targets`.
+        `tokens` with masks −2, the `positions` of the masks, and the hidden words `targets`.
 
     Raises
     ------
@@ -103,22 +102,12 @@ def draw_batch(
     >>> batch.tokens.shape, (batch.tokens == -2).sum(1).tolist()
     (torch.Size([3, 4]), [1, 1, 1])
     """
-    check_instance("language", language, Language)
-    as_integer("sentences", sentences, 1)
-    as_integer("positions", positions, 1)
-    if as_number("fraction", fraction, 0) > 1:
-        raise ValueError(f"`fraction` must be at most 1, all words, got {fraction}.")
-    check_torch_generator("generator", generator)
     tokens = padded_to(language.sample(sentences, generator, generator.device), positions)
     return mask(tokens, fraction, generator)
 
 
-def batch_generator(
-    seed: int,
-    use: Use,
-    number: int,
-    device: torch.device | str = "cpu",
-) -> torch.Generator:
+@checked
+def batch_generator(seed: int, use: Use, number: int, device: Device = "cpu") -> torch.Generator:
     """The generator of batch `number` of a run.
 
     It depends on these values only, so that a run resumes, or is shared out to processes, without
@@ -155,8 +144,6 @@ def batch_generator(
     True
     """
     seed, number = as_integer("seed", seed, 0), as_integer("number", number, 0)
-    check_choice("use", use, get_args(Use))
-    check_device("device", device)
     start = int.from_bytes(sha256(f"{seed} batches".encode()).digest()[:4], "big")
     return torch.Generator(device).manual_seed(
         (2 * (start + number) + (use == "evaluation")) % 2**32

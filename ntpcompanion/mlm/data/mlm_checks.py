@@ -1,4 +1,4 @@
-"""Checks that several functions of the room share: tensors of a shape, lists of seeds, languages
+"""Checks that several functions share: tensors of a shape, lists of seeds, languages
 whose labels are known.
 """
 

@@ -25,7 +25,7 @@ class StackedBatch:
 
     Fields
     ------
-    tokens, at
+    tokens, positions
         (runs, batch, positions) and (runs, batch, 1): sentences with one MASK each, and where.
     targets
         (runs, batch, words) the distribution of the hidden word that is learned from: all of it on
@@ -33,7 +33,7 @@ class StackedBatch:
     """
 
     tokens: Int[Tensor, "runs batch positions"]
-    at: Int[Tensor, "runs batch 1"]
+    positions: Int[Tensor, "runs batch 1"]
     targets: Float[Tensor, "runs batch words"]
 
     def of_runs(self, rows: Int[Tensor, " models"]) -> "StackedBatch":
@@ -76,7 +76,8 @@ def draw_steps(
         for seed in seeds
     ]
     tokens, masked_positions, words = (
-        torch.cat([getattr(one, field) for one in drawn]) for field in ("tokens", "at", "targets")
+        torch.cat([getattr(one, field) for one in drawn])
+        for field in ("tokens", "positions", "targets")
     )
     targets = _targets(language, tokens, masked_positions, words, labels)
     shape = (len(seeds), STEPS_AT_ONCE, batch_size)

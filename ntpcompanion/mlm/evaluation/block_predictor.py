@@ -6,11 +6,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ntpcompanion.checks import checked
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.mlm.evaluation.evaluate import TestSet
-from ntpcompanion.validation import check_instance
 
 
+@checked
 def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"]:
     """KL in nats, for each test sentence, from the exact conditional of the hidden word to its
     distribution at that position given only the block of the sentence.
@@ -44,8 +45,6 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
     >>> bool(block_divergence(language, test).abs().max() < 1e-12)
     True
     """
-    check_instance("language", language, HMM)
-    check_instance("test", test, TestSet)
     positions, words = test.tokens.shape[1], test.conditional.shape[1]
     if words != language.vocab_size or positions < language.length:
         raise ValueError(
@@ -57,7 +56,7 @@ def block_divergence(language: HMM, test: TestSet) -> Float[Tensor, " sentences"
         states.append(states[-1] @ language.transition)
     # a state belongs to the block if it emits a word that can stand here
     in_block = (test.conditional > 0).double() @ language.emission.T > 0
-    chances = torch.stack(states)[test.at[:, 0]] * in_block
+    chances = torch.stack(states)[test.positions[:, 0]] * in_block
     guess = (chances / chances.sum(1, keepdim=True)) @ language.emission
     ratio = (test.conditional / guess).clamp_min(1e-300).log()
     return torch.where(test.conditional > 0, test.conditional * ratio, 0.0).sum(1)

@@ -18,7 +18,7 @@ from ntpcompanion.mlm.evaluation.evaluate import TestSet, draw_test_set
 from ntpcompanion.validation import as_integer
 
 FEW_SENTENCES = 20_000  # strings of words that are enumerated in place of drawn
-AT_ONCE = 2048  # sentences of a grammar that are read together
+SENTENCES_PER_CHUNK = 2048  # sentences of a grammar that are read together
 
 
 @dataclass(frozen=True)
@@ -208,7 +208,7 @@ def with_erasures(grammar: PCFG) -> PCFG:
 def _word_entropies(erasing: PCFG, tokens: Int[Tensor, "batch n"]) -> Float[Tensor, "batch n"]:
     """H(x_t | the other words, as far as they are not erased), at every position."""
     parts = []
-    for part in tokens.split(AT_ONCE):
+    for part in tokens.split(SENTENCES_PER_CHUNK):
         words = erasing.masked_conditional(part)[..., :-1]
         words = words / torch.where(part == PADDING, 1.0, words.sum(-1))[..., None]
         parts.append(torch.special.entr(words).sum(-1))
@@ -231,10 +231,10 @@ def _grammar_neighbours(
     words, erasing = grammar.vocab_size, with_erasures(grammar)
     lengths = (grammar.length_distribution(longest).nonzero()[:, 0] + 1).tolist()
     if sum(max(n - 2, 0) for n in lengths) * words**2 > enumerated:
-        columns = torch.arange(longest, device=test.at.device)
-        far = ((columns - test.at).abs() != 1) & (test.tokens != PADDING)
+        columns = torch.arange(longest, device=test.positions.device)
+        far = ((columns - test.positions).abs() != 1) & (test.tokens != PADDING)
         entropies = _word_entropies(erasing, test.tokens.masked_fill(far, words))
-        return _mean_and_stderr(entropies.gather(1, test.at)[:, 0])
+        return _mean_and_stderr(entropies.gather(1, test.positions)[:, 0])
     loss = 0.0
     for n in lengths:
         for t in range(n):

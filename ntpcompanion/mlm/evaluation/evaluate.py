@@ -1,15 +1,17 @@
 """How far a model is from the exact conditionals: its loss as entropy plus divergence."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ntpcompanion.checks import Range, Size, checked
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
-from ntpcompanion.validation import as_integer, check_callable, check_instance
 
 SUBSETS = 5  # as in Liu et al. 2023
 SATURATED = 0.01  # nats: a model is called saturated when its KL plus two standard errors is below
@@ -21,14 +23,14 @@ class TestSet:
 
     Fields
     ------
-    tokens, at
-        (sentences, positions) with one MASK each, at position at[i, 0].
+    tokens, positions
+        (sentences, positions) with one MASK each, at position positions[i, 0].
     conditional
         (sentences, words) Pr(x_t | x₋ₜ), float64.
     """
 
     tokens: Int[Tensor, "sentences positions"]
-    at: Int[Tensor, "sentences 1"]
+    positions: Int[Tensor, "sentences 1"]
     conditional: Float[Tensor, "sentences words"]
 
     __test__ = False  # pytest: no test
@@ -66,14 +68,15 @@ class Evaluation:
         return self.kl + 2 * self.kl_stderr < SATURATED
 
 
+@checked
 def draw_test_set(
     language: Language,
-    sentences: int,
+    sentences: Annotated[int, Range(SUBSETS, reason="for a standard error")],
     positions: int,
     seed: int,
     device: torch.device | str = "cpu",
     *,
-    batch: int = 256,
+    batch: Size = 256,
 ) -> TestSet:
     """Draw masked sentences with their exact conditionals, one mask each.
 
@@ -112,9 +115,6 @@ def draw_test_set(
     >>> test.tokens.shape, test.conditional.shape
     (torch.Size([100, 4]), torch.Size([100, 6]))
     """
-    check_instance("language", language, Language)
-    as_integer("sentences", sentences, SUBSETS, reason="for a standard error")
-    as_integer("batch", batch, 1)
     parts = []
     for number, first in enumerate(range(0, sentences, batch)):
         generator = batch_generator(seed, "evaluation", number, device)
@@ -122,8 +122,8 @@ def draw_test_set(
         parts.append(
             (
                 drawn.tokens,
-                drawn.at,
-                hidden_conditional(language, drawn.tokens, drawn.at, drawn.targets),
+                drawn.positions,
+                hidden_conditional(language, drawn.tokens, drawn.positions, drawn.targets),
             )
         )
     return TestSet(*(torch.cat(column) for column in zip(*parts, strict=True)))
@@ -152,7 +152,10 @@ def divergence(
 
 
 @torch.no_grad()
-def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluation:
+@checked
+def evaluate(
+    model: Callable[[Tensor, Tensor], Tensor], test: TestSet, *, batch: Size = 1024
+) -> Evaluation:
     """Compare a model with the exact conditionals on a test set.
 
     Divergences are computed in float64, and sums of probabilities that the model gives to words
@@ -161,7 +164,7 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     Parameters
     ----------
     model
-        any module whose `model(tokens, at)` are logits (sentences, 1, words).
+        any module whose `model(tokens, positions)` are logits (sentences, 1, words).
     test
         from `draw_test_set`.
     batch
@@ -189,13 +192,10 @@ def evaluate(model: nn.Module, test: TestSet, *, batch: int = 1024) -> Evaluatio
     >>> found.loss == found.entropy + found.kl, found.saturated
     (True, False)
     """
-    check_callable("model", model)
-    check_instance("test", test, TestSet)
-    as_integer("batch", batch, 1)
     parts = []
-    for first in range(0, len(test.at), batch):
+    for first in range(0, len(test.positions), batch):
         part = slice(first, first + batch)
-        logits = model(test.tokens[part], test.at[part])[:, 0]
+        logits = model(test.tokens[part], test.positions[part])[:, 0]
         _check_words(logits, test)
         parts.append(divergence(test.conditional[part], logits))
     kl = torch.cat(parts).cpu()
@@ -230,7 +230,7 @@ def drawn_and_expected_losses(
     Parameters
     ----------
     model
-        `model(tokens, at)` are logits (n, 1, words).
+        `model(tokens, positions)` are logits (n, 1, words).
     language
         that drew the sentences.
     batch
@@ -248,12 +248,12 @@ def drawn_and_expected_losses(
     ValueError
         a sentence with several masks.
     """
-    if batch.at.shape[1] != 1:
+    if batch.positions.shape[1] != 1:
         raise ValueError(
-            f"`batch` must have one mask a sentence, got {batch.at.shape[1]}. Draw it with the "
-            "share 0."
+            f"`batch` must have one mask a sentence, got {batch.positions.shape[1]}. Draw it with "
+            "the share 0."
         )
-    true = hidden_conditional(language, batch.tokens, batch.at, batch.targets)
-    log_model = model(batch.tokens, batch.at)[:, 0].double().log_softmax(1)
+    true = hidden_conditional(language, batch.tokens, batch.positions, batch.targets)
+    log_model = model(batch.tokens, batch.positions)[:, 0].double().log_softmax(1)
     drawn = -log_model.gather(1, batch.targets)[:, 0]
     return drawn, -torch.where(true > 0, true * log_model, 0.0).sum(1)

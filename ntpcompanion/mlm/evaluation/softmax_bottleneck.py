@@ -7,7 +7,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.checks import Count, Range, Size, checked, need
+from ntpcompanion.checks import Count, Range, Size, checked
 from ntpcompanion.mlm.evaluation.evaluate import divergence
 from ntpcompanion.randomness import torch_stream
 
@@ -37,16 +37,10 @@ class LowRankFit:
     bias: Float[Tensor, " words"]
 
 
-@checked(
-    need(
-        "rank",
-        lambda rank, distributions: rank < distributions.shape[1],
-        "be below the number of words",
-    )
-)
+@checked
 def least_divergence(
     distributions: Annotated[Float[Tensor, "n words"], Range(0, 1)],
-    rank: Size,
+    rank: Annotated[int, Range(1, "words - 1", "(below the number of words)")],
     *,
     starts: Size = 2,
     iterations: Size = 400,

@@ -17,8 +17,8 @@ from ntpcompanion.mlm.probes.probe_inputs import (
     check_labels,
 )
 from ntpcompanion.mlm.probes.ridge_choice import (
+    Criterion,
     RidgeChoice,
-    check_criterion,
     choose_ridge,
     grouped_logits,
 )
@@ -62,12 +62,9 @@ class ConvergedProbe:
         1e-1,
         1.0,
     )
-    criterion: str = "accuracy"
+    criterion: Criterion = "accuracy"
     tolerance: Positive = 1e-5
     max_iterations: Size = 500
-
-    def __post_init__(self) -> None:
-        check_criterion(self.criterion)
 
 
 @dataclass(frozen=True)

@@ -2,27 +2,30 @@
 AdamW finds in its time is not.
 """
 
+from typing import Literal
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.validation import check_choice
+from ntpcompanion.checks import checked
 
-SCALINGS = ("none", "standardized", "whitened")
+Scaling = Literal["none", "standardized", "whitened"]
 # a feature that varies by less than this share of its mean is constant in float32
 FEWER_DIGITS = 1e-6
 # of a direction, as a share of the largest: what is below has few digits left in float32
-LEAST_VARIANCE = 1e-9
+MIN_VARIANCE = 1e-9
 
 
+@checked
 def scaled(
-    fitted: Float[Tensor, "n dims"], others: Float[Tensor, "k dims"], scaling: str
+    fitted: Float[Tensor, "n dims"], others: Float[Tensor, "k dims"], scaling: Scaling
 ) -> tuple[Float[Tensor, "n kept"], Float[Tensor, "k kept"]]:
     """Features in the coordinates that `scaling` takes from `fitted`, those of both arguments.
 
     "none" leaves them as they are. "standardized" gives every feature mean 0 and variance 1 (those
     that are constant are only shifted). "whitened" also turns to the principal axes of the
-    standardized features and gives every axis variance 1; axes with less than LEAST_VARIANCE of the
+    standardized features and gives every axis variance 1; axes with less than MIN_VARIANCE of the
     largest variance are left out. Raises ValueError for another scaling.
 
     Notes
@@ -32,18 +35,17 @@ def scaled(
     to the smallest variance is large, and for a trained network it can be 10⁸. Whitening takes O(n
     dims²) time and float64 copies of the features, 1024 at a time.
     """
-    check_scaling(scaling)
     if scaling == "none":
         return fitted, others
     mean, scale = _mean_and_scale(fitted)
     if scaling == "standardized":
         return (fitted - mean) / scale, (others - mean) / scale
     mean, axes, retained = _principal_axes(fitted, mean.double(), scale.double())
-    return _turned(fitted, mean, axes[:, retained]), _turned(others, mean, axes[:, retained])
+    return _rotated(fitted, mean, axes[:, retained]), _rotated(others, mean, axes[:, retained])
 
 
 def scaled_stack(
-    fitted: Float[Tensor, "k n dims"], others: Float[Tensor, "k m dims"], scaling: str
+    fitted: Float[Tensor, "k n dims"], others: Float[Tensor, "k m dims"], scaling: Scaling
 ) -> tuple[Float[Tensor, "k n dims"], Float[Tensor, "k m dims"]]:
     """`scaled` for a stack of k sets, each in the coordinates that it takes from its own `fitted`.
 
@@ -67,17 +69,12 @@ def scaled_stack(
 def _whitened(fitted: Tensor, others: Tensor) -> tuple[Tensor, Tensor]:
     mean, scale = _mean_and_scale(fitted)
     mean, axes, _ = _principal_axes(fitted, mean.double(), scale.double())
-    return _turned(fitted, mean, axes), _turned(others, mean, axes)
+    return _rotated(fitted, mean, axes), _rotated(others, mean, axes)
 
 
 def _mean_and_scale(fitted: Tensor) -> tuple[Tensor, Tensor]:
     std, mean = torch.std_mean(fitted, 0, correction=0)
     return mean, torch.where(std > FEWER_DIGITS * mean.abs(), std, 1.0)
-
-
-def check_scaling(scaling: str) -> None:
-    """Raise ValueError for a scaling that is not one of SCALINGS."""
-    check_choice("scaling", scaling, SCALINGS)
 
 
 def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -92,10 +89,10 @@ def _principal_axes(rows: Tensor, mean: Tensor, scale: Tensor) -> tuple[Tensor, 
         torch.zeros((), device=rows.device),
     )
     variances, directions = torch.linalg.eigh(moments / len(rows))
-    retained = variances > LEAST_VARIANCE * variances[-1]
+    retained = variances > MIN_VARIANCE * variances[-1]
     deviations = torch.where(retained, variances, torch.inf).sqrt()
     return mean, directions / scale[:, None] / deviations, retained
 
 
-def _turned(rows: Tensor, mean: Tensor, axes: Tensor) -> Tensor:
+def _rotated(rows: Tensor, mean: Tensor, axes: Tensor) -> Tensor:
     return torch.cat([((part.double() - mean) @ axes).to(rows.dtype) for part in rows.split(1024)])

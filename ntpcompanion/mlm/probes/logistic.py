@@ -12,7 +12,7 @@ from ntpcompanion.validation import as_integer, as_positive
 
 SUFFICIENT_DECREASE = 1e-4
 # of the slope at the start: where rounding hides the decrease, the slope may have turned this far
-TURNED = 0.8
+MAX_REVERSAL = 0.8
 BACKTRACKS = 30
 # the certificate is computed afresh, and rounds differently: the iteration aims below the tolerance
 MARGIN = 0.9
@@ -282,7 +282,7 @@ def _searched(
         loss, residual = problems.loss_and_residual(points, logits)
         reached = _slope(problems, points, residual, direction, along)
         accepted = (loss <= state.loss + SUFFICIENT_DECREASE * step * slope) | (
-            (loss <= state.loss + rounding) & (reached <= -TURNED * slope)
+            (loss <= state.loss + rounding) & (reached <= -MAX_REVERSAL * slope)
         )
         if accepted.all():
             return _State(points, logits, loss, problems.gradient(points, residual)), accepted

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import torch
 import torch.nn.functional as F
@@ -11,7 +10,7 @@ from torch import Tensor
 
 from ntpcompanion.checks import Count, NotNegative, Positive, Size, checked, need
 from ntpcompanion.mlm.data.labelled_examples import Accuracy, LabelledExamples, accuracy_of
-from ntpcompanion.mlm.probes.feature_scaling import scaled
+from ntpcompanion.mlm.probes.feature_scaling import Scaling, scaled
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION
 
 ROWS = 1024  # at a time where nothing is learned
@@ -54,7 +53,7 @@ class ProbePlan:
     batch_size: Size = 512
     warmup: Count = 0
     weight_decay: NotNegative = 0.01
-    scaling: Literal["none", "standardized", "whitened"] = "standardized"
+    scaling: Scaling = "standardized"
 
     def rate_at(self, step: int) -> float:
         """The learning rate of step 1, 2, …."""
@@ -138,7 +137,7 @@ def linear_probe(
 
 
 def _in_coordinates(
-    train: LabelledExamples, test: LabelledExamples, scaling: str
+    train: LabelledExamples, test: LabelledExamples, scaling: Scaling
 ) -> list[LabelledExamples]:
     both = scaled(train.inputs, test.inputs, scaling)
     return [

@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from ntpcompanion.checks import Length, checked
 from ntpcompanion.mlm.probes.logistic import LogisticFit, fit_logistic
-from ntpcompanion.validation import check_choice
 
-CRITERIA = ("accuracy", "loss")
+Criterion = Literal["accuracy", "loss"]
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,17 @@ class RidgeChoice:
     fit: LogisticFit
 
 
+@checked
 def choose_ridge(
     features: Float[Tensor, "fits n d"],
     labels: Tensor,
     held_out: Float[Tensor, "sets m d"],
     labels_held_out: Tensor,
     classes: int,
-    ridges: Sequence[float],
+    ridges: Annotated[Sequence[float], Length()],
     *,
     models: int,
-    criterion: str = "accuracy",
+    criterion: Criterion = "accuracy",
     tolerance: float = 1e-5,
     max_iterations: int = 500,
 ) -> RidgeChoice:
@@ -62,9 +64,6 @@ def choose_ridge(
     ValueError
         no ridges, an unknown criterion, or what `fit_logistic` rejects.
     """
-    check_criterion(criterion)
-    if not ridges:
-        raise ValueError("`ridges` must hold at least one candidate, got none.")
     choice: RidgeChoice | None = None
     fit: LogisticFit | None = None
     for ridge in sorted(ridges, reverse=True):
@@ -95,12 +94,7 @@ def grouped_logits(
     return logits.flatten(0, 1).unflatten(0, (models, -1))
 
 
-def check_criterion(criterion: str) -> None:
-    """Raise ValueError for a criterion that is not one of CRITERIA."""
-    check_choice("criterion", criterion, CRITERIA)
-
-
-def _score(logits: Tensor, labels: Tensor, criterion: str) -> Float[Tensor, "models"]:
+def _score(logits: Tensor, labels: Tensor, criterion: Criterion) -> Float[Tensor, "models"]:
     if criterion == "accuracy":
         return (logits.argmax(-1) == labels).double().mean((1, 2))
     labels = labels.repeat(logits.shape[:2].numel())

@@ -16,7 +16,7 @@ class Processes:
     rank: int = 0
     count: int = 1
 
-    def share(self, micro_batches: int) -> range:
+    def shard(self, micro_batches: int) -> range:
         """The micro-batches of each step that this process takes. Raises ValueError unless all
         processes get as many.
         """

@@ -108,8 +108,8 @@ def enlarge(
     >>> large = enlarge(small, TransformerSize(16, 2, 2).for_sentences(6, 4), "released")
     >>> parameters_of(small), parameters_of(large)
     (1022, 6854)
-    >>> tokens, at = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
-    >>> torch.allclose(large(tokens, at), small(tokens, at), atol=1e-5)
+    >>> tokens, positions = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
+    >>> torch.allclose(large(tokens, positions), small(tokens, positions), atol=1e-5)
     True
     """
     k = _factor(_checked(model).plan, plan)

@@ -4,7 +4,7 @@ small models in large ones (Liu et al. 2023, appendix B.4.1).
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -12,11 +12,12 @@ from jaxtyping import Float
 from ntpcompanion.checks import Is, Length, Size, checked
 from ntpcompanion.validation import as_array
 
+Scaling = Literal["balanced", "naive"]
 # powers of the factor k on the first matrix, those between, and the last
-MLP_SCALINGS = {"balanced": (-0.5, -1.0, -0.5), "naive": (0.0, -1.0, -1.0)}
-Scaling = Annotated[
-    str, Is(lambda scaling: scaling in MLP_SCALINGS, "be one of 'balanced', 'naive'")
-]
+MLP_SCALINGS: dict[Scaling, tuple[float, float, float]] = {
+    "balanced": (-0.5, -1.0, -0.5),
+    "naive": (0.0, -1.0, -1.0),
+}
 Weights = Annotated[
     Sequence[Float[np.ndarray, "_ _"]],
     Length(2),

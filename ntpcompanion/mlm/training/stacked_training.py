@@ -92,10 +92,10 @@ def train_stack(
     labels: Labels = "drawn",
     rates: Annotated[Sequence[float], Length(1)] | None = None,
     term: StackedTerm | None = None,
-    stops: Collection[int] = (),
+    eval_steps: Collection[int] = (),
 ) -> Iterator[StackedState]:
     """Train all networks of a stack, each on the sentences of its own seed, and yield the state at
-    each of the `stops` and at the last step.
+    each of the `eval_steps` and at the last step.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def train_stack(
     Equal to training each network alone up to the rounding of sums. A step costs about as much as
     that of one network where the processor is not filled by one, such as on a GPU.
     """
-    stops = plan.with_last(stops)
+    eval_steps = plan.with_last(eval_steps)
     stack = Stack(start.plan, {n: p.clone().requires_grad_() for n, p in start.parameters.items()})
     optimizer = optimizer_of(stack.parameters, plan, leading=1)
     runs = list(dict.fromkeys(seeds))
@@ -150,7 +150,7 @@ def train_stack(
     step_of = captured(partial(_gradients, stack, term), stack.device)
     sums, since = torch.zeros(2, len(stack), device=stack.device), 0
     for step in range(plan.steps + 1):
-        if step in stops:
+        if step in eval_steps:
             yield _state(step, stack, sums, step - since, plan)
             sums, since = torch.zeros_like(sums), step
         if step == plan.steps:
@@ -161,7 +161,7 @@ def train_stack(
         for group in optimizer.param_groups:
             group["lr"] = plan.rate_at(step)
         extra = term.draw(step) if term else ()
-        values, gradients = step_of(batch.tokens, batch.at, batch.targets, *extra)
+        values, gradients = step_of(batch.tokens, batch.positions, batch.targets, *extra)
         sums += values
         for p, gradient in zip(stack.parameters.values(), gradients, strict=True):
             p.grad = gradient if scale is None else gradient * _per_model(scale, p)

@@ -103,18 +103,18 @@ def train(
     start: Mapping[str, Tensor] | None = None,
     second: Regularizer | None = None,
     device: Device = "cpu",
-    stops: Collection[int] = (),
+    eval_steps: Collection[int] = (),
     checkpoint: Path | None = None,
     save_every: Size = 1000,
     processes: Processes | None = None,
 ) -> Iterator[TrainingState]:
-    """Train a model on sentences that `language` draws, and yield its state at each of the `stops`
-    and at the last step.
+    """Train a model on sentences that `language` draws, and yield its state at each of the
+    `eval_steps` and at the last step.
 
     Step s of a run depends on the plans, the language, the start and s only: with a checkpoint, a
     run that was killed goes on from the last one saved and ends at the same parameters, bit for bit
-    on a CPU with the same number of threads. Stops before that checkpoint are not yielded again;
-    the checkpoint's own is, with loss NaN.
+    on a CPU with the same number of threads. States before that checkpoint are not yielded
+    again; the checkpoint's own is, with loss NaN.
 
     Parameters
     ----------
@@ -129,10 +129,10 @@ def train(
         what is minimized beside the loss of the masked words.
     device
         as for torch.
-    stops
+    eval_steps
         numbers of updates, 0 … steps.
     checkpoint, save_every
-        a file, written every `save_every` steps, at every stop and at the end; None keeps nothing.
+        a file, written every `save_every` steps, at `eval_steps` and at the end, or None.
     processes
         those that share the batch (see `joined`): gradients are averaged, so that any number of
         them takes the same steps up to the order of summation. All must see the same checkpoint;
@@ -162,13 +162,13 @@ def train(
     >>> test = draw_test_set(language, 200, positions=4, seed=0)
     >>> shape = TransformerSize(8, layers=1, heads=1).for_sentences(words=6, positions=4)
     >>> plan = TrainingPlan(steps=60, batch_size=64, learning_rate=0.01)
-    >>> kl = [evaluate(at.model, test).kl for at in train(shape, plan, language, stops=[0])]
+    >>> kl = [evaluate(at.model, test).kl for at in train(shape, plan, language, eval_steps=[0])]
     >>> kl[1] < kl[0] / 5  # nats above the floor, at the end and at the start
     True
     """
     processes = Processes() if processes is None else processes
-    numbers = processes.share(plan.micro_batches)
-    stops = plan.with_last(stops)
+    numbers = processes.shard(plan.micro_batches)
+    eval_steps = plan.with_last(eval_steps)
     model = _started(build_model(model_plan, plan.seed, device), start)
     optimizer = optimizer_of(dict(model.named_parameters()), plan)
     belongs = _identity(language, model_plan, plan, start, second) if checkpoint else ""
@@ -177,14 +177,14 @@ def train(
     forward, first_step = _prepared(model, plan, processes), run.step
     for step in range(first_step, plan.steps + 1):
         run.step = step
-        if step in stops:
+        if step in eval_steps:
             paused = perf_counter()
             means = _means(processes.mean(run.sums), step - run.since, plan, second)
             sentences, seconds = step * plan.batch_size, paused - run.began
             yield TrainingState(step, sentences, means[0], seconds, model, means[1])
             run.began += perf_counter() - paused
             run.since, run.sums = step, torch.zeros_like(run.sums)
-        due = step % save_every == 0 or step in stops
+        due = step % save_every == 0 or step in eval_steps
         if checkpoint and step > first_step and due:
             _save(checkpoint, belongs, run, model, optimizer, processes)
         if step < plan.steps:
@@ -320,7 +320,7 @@ def masked_loss(forward: nn.Module, batch: MaskedBatch, precision: str = "float3
     in `precision`, the loss in float32.
     """
     with torch.autocast(batch.tokens.device.type, torch.bfloat16, enabled=precision == "bfloat16"):
-        logits = forward(batch.tokens, batch.at)
+        logits = forward(batch.tokens, batch.positions)
     losses = F.cross_entropy(
         logits.float().flatten(0, 1),
         batch.targets.flatten(),

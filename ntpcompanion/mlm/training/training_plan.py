@@ -82,16 +82,17 @@ class TrainingPlan:
         """How many micro-batches make a batch."""
         return self.batch_size // (self.micro_batch or self.batch_size)
 
-    def with_last(self, stops: Collection[int]) -> set[int]:
-        """The numbers of updates at which a run stops, the last one included. Raises ValueError for
-        one outside of the run, or what is not an integer.
+    def with_last(self, eval_steps: Collection[int]) -> set[int]:
+        """The numbers of updates at which a run is evaluated, the last one included. Raises
+        ValueError for one outside of the run, or what is not an integer.
         """
-        stops = as_integers("stops", stops)
-        if outside := [stop for stop in stops if not 0 <= stop <= self.steps]:
+        eval_steps = as_integers("eval_steps", eval_steps)
+        if outside := [stop for stop in eval_steps if not 0 <= stop <= self.steps]:
             raise ValueError(
-                f"`stops` must lie in 0 … {self.steps}, the `steps` of the plan, got {outside}."
+                f"`eval_steps` must lie in 0 … {self.steps}, the `steps` of the plan, "
+                f"got {outside}."
             )
-        return {*stops, self.steps}
+        return {*eval_steps, self.steps}
 
     def rate_at(self, step: int) -> float:
         """The learning rate of update number `step` = 0, 1, … steps − 1."""

@@ -126,9 +126,11 @@ def _around(ax: Axes, anchors: np.ndarray, size: np.ndarray) -> tuple[np.ndarray
     """
     points = ax.transData.transform(anchors)[:, None, None]  # then distances, then angles
     per_point, distances = ax.figure.dpi / 72, np.array(_DISTANCES)
-    directions, shares = (np.array([of(angle) for angle in _ANGLES]) for of in (_direction, _share))
+    directions, fractions = (
+        np.array([of(angle) for angle in _ANGLES]) for of in (_direction, _fractions_before)
+    )
     ends = points + per_point * distances[:, None, None] * directions
-    low = ends - size * shares
+    low = ends - size * fractions
     boxes = np.concatenate([low - _MARGIN, low + size + _MARGIN], axis=-1)
     reach = per_point * np.linspace(3, distances, 10, axis=-1)
     leaders = points[..., None, :] + reach[:, None, :, None] * directions[:, None]
@@ -144,7 +146,7 @@ def _inside(boxes: np.ndarray, points: np.ndarray) -> np.ndarray:
 def _annotate(
     ax: Axes, point: np.ndarray, distance: float, angle: float, text: str, colour: str
 ) -> Annotation:
-    across, up = _share(angle)
+    across, up = _fractions_before(angle)
     leader = {"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkA": 1, "shrinkB": 3}
     return ax.annotate(
         text,
@@ -162,8 +164,8 @@ def _direction(angle: float) -> np.ndarray:
     return np.array([np.cos(angle), np.sin(angle)])
 
 
-def _share(angle: float) -> tuple[float, float]:
-    """Which share of the label lies left of and below the end of its leader: 0, .5 or 1."""
+def _fractions_before(angle: float) -> tuple[float, float]:
+    """Which fraction of the label lies left of and below the end of its leader: 0, .5 or 1."""
     across, up = np.round(1.2 * _direction(angle))  # eight sides
     return (1 - across) / 2, (1 - up) / 2
 

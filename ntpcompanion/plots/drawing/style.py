@@ -38,7 +38,7 @@ THEORY = INK
 FURTHER = (_BROWN, _SKY)  # a third and a fourth measured quantity
 
 _DARK, _LIGHT = (0x3B, 0x2A, 0x7A), (0x9A, 0x86, 0xD8)  # the ends of a ramp
-_KEPT = 1000  # formulas: those of the largest chapter are a tenth
+_CACHED_FORMULAS = 1000  # those of the largest chapter are a tenth
 # what a parser makes, and by which name it is asked for
 _NAMES: dict[str, Any] = {"vector": "path", "raster": "agg"}
 
@@ -183,12 +183,12 @@ def keep_formulas() -> None:
         return
     by_itself = method.__wrapped__
 
-    @functools.lru_cache(_KEPT)
-    def kept(output: str, *arguments: object) -> object:
+    @functools.lru_cache(_CACHED_FORMULAS)
+    def cached_parse(output: str, *arguments: object) -> object:
         return by_itself(MathTextParser(_NAMES[output]), *arguments)
 
     @functools.wraps(by_itself)
     def parse(self: Any, *arguments: object) -> object:
-        return kept(self._output_type, *arguments)
+        return cached_parse(self._output_type, *arguments)
 
     MathTextParser._parse_cached = parse  # type: ignore[attr-defined]  # its stubs leave it out

@@ -36,8 +36,8 @@ def test_parameters_are_counted_by_hand(found):
     d, layers, words, positions = 128, 4, 30_522, 32
     embeddings = (words + 1 + positions) * d  # and the mask
     weights = layers * 12 * d**2
-    assert found.kept.released[d] == pytest.approx(weights / (embeddings + weights), rel=0.05)
-    assert found.kept.balanced.min() > 0.9
+    assert found.width_free.released[d] == pytest.approx(weights / (embeddings + weights), rel=0.05)
+    assert found.width_free.balanced.min() > 0.9
     assert found.size_error < 0.1
     assert found.size_table.columns.tolist() == [
         "printed (millions)",

@@ -49,7 +49,7 @@ def test_a_point_is_that_of_the_factors_themselves(found):
     logits = minimum.logits
     last = found.path.iloc[-1]
     assert (last.table, last.ridge) == (1, plan.ridges[-1])
-    assert (last.same, last.least) == pytest.approx((np.mean(shared), min(shared)))
+    assert (last.same, last.smallest_same) == pytest.approx((np.mean(shared), min(shared)))
     assert last.cosine == pytest.approx(
         (logits * limit.logits).sum() / np.linalg.norm(logits) / np.linalg.norm(limit.logits)
     )

@@ -44,7 +44,7 @@ def test_the_loss_splits_as_that_of_a_decoder(table):
     split = split_loss(counts, log_softmax(table.embeddings @ W.T, axis=1))
     known = decompose_excess_loss(same, W)
     assert split.floor == pytest.approx(same.entropy)
-    assert (split.inside, split.outside) == pytest.approx((known.inside, known.leak))
+    assert (split.inside, split.outside) == pytest.approx((known.inside, known.off_support))
     assert split.floor + split.excess == pytest.approx(same.cross_entropy(W))
 
 

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from ntpcompanion.experiments.same_loss.downstream import Kept, Result, run
+from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Result, run
 from ntpcompanion.experiments.same_loss.interventions import Arm
 from ntpcompanion.networks.stack import initial_stack
 from tests.experiments.study_cases import (
@@ -143,14 +143,14 @@ def never():
 
 
 def test_a_state_is_made_once(tmp_path):
-    kept = Kept(tmp_path, "plan")
+    kept = CheckpointStore(tmp_path, "plan")
     assert kept.state("a", lambda: {"x": [1.5]})["x"] == [1.5]
     assert kept.state("a", never)["x"] == [1.5]
 
 
 def test_without_a_folder_nothing_is_kept():
     made = []
-    kept = Kept(None, "plan")
+    kept = CheckpointStore(None, "plan")
     for _ in range(2):
         kept.state("a", lambda: {"n": made.append(1)})
     assert len(made) == 2
@@ -158,7 +158,7 @@ def test_without_a_folder_nothing_is_kept():
 
 def test_arms_come_back_with_their_networks(tmp_path):
     for make in (lambda: [ARM], never):
-        (found,) = Kept(tmp_path, "plan").arms("a", TRANSFORMER, "cpu", make)
+        (found,) = CheckpointStore(tmp_path, "plan").arms("a", TRANSFORMER, "cpu", make)
         assert (found.kind, found.strengths, found.seeds) == ("penalty", [0.5], [7])
         assert found.measured == "loss"
         for name, p in ARM.stack.parameters.items():
@@ -166,12 +166,12 @@ def test_arms_come_back_with_their_networks(tmp_path):
 
 
 def test_the_state_of_another_run_is_refused(tmp_path):
-    Kept(tmp_path, "plan").state("a", lambda: {"x": 1})
+    CheckpointStore(tmp_path, "plan").state("a", lambda: {"x": 1})
     with pytest.raises(ValueError, match=r"a\.pt is the checkpoint of another plan"):
-        Kept(tmp_path, "other").state("a", never)
+        CheckpointStore(tmp_path, "other").state("a", never)
 
 
 def test_a_damaged_state_is_refused(tmp_path):
     (tmp_path / "a.pt").write_bytes(b"half")
     with pytest.raises(ValueError, match="cannot be read as a checkpoint"):
-        Kept(tmp_path, "plan").state("a", never)
+        CheckpointStore(tmp_path, "plan").state("a", never)

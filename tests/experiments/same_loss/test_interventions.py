@@ -44,7 +44,7 @@ def test_a_penalty_moves_the_trace_in_its_direction():
     test = draw_test_set(SMALL.build(), 100, 4, 0)
     uniforms = torch.rand(100, 2, generator=generator())
     found = measured_traces(
-        arm.stack.network, arm.stack.parameters, test.tokens, test.at, uniforms
+        arm.stack.network, arm.stack.parameters, test.tokens, test.positions, uniforms
     ).plain
     assert (found[2:] < found[:2]).all()
 

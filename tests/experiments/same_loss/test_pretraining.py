@@ -54,9 +54,15 @@ def test_plans_and_results_survive_json():
 
 
 def test_measurements_are_spread_out_and_at_what_is_asked():
-    assert Plan.from_json({**VALUES, "evaluations": 2, "also_at": [5, 3]}).stops == [0, 1, 3, 5, 8]
+    assert Plan.from_json({**VALUES, "evaluations": 2, "also_at": [5, 3]}).eval_steps == [
+        0,
+        1,
+        3,
+        5,
+        8,
+    ]
     longer = {**VALUES, "training": {"steps": 4000, "batch_size": 2}, "evaluations": 4}
-    assert Plan.from_json(longer).stops == [0, 40, 186, 862, 4000]
+    assert Plan.from_json(longer).eval_steps == [0, 40, 186, 862, 4000]
 
 
 def test_a_run_that_was_interrupted_has_the_same_curve(tmp_path):
@@ -115,5 +121,5 @@ def test_a_device_that_is_not_there_is_refused():
 
 
 def test_a_step_after_the_last_is_refused():
-    with pytest.raises(ValueError, match=r"`stops` must lie in 0 … 8.*got \[9\]"):
+    with pytest.raises(ValueError, match=r"`eval_steps` must lie in 0 … 8.*got \[9\]"):
         run(PLAN.model_copy(update={"also_at": (9,)}))

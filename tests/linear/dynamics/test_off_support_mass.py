@@ -23,8 +23,8 @@ def test_the_parts_are_those_of_probabilities_computed_one_by_one(table, rng):
         inside += weight * (p[p > 0] * np.log(p[p > 0] / kept)).sum()
         leak -= weight * np.log(q[p > 0].sum())
     parts = decompose_excess_loss(table, W)
-    assert (parts.inside, parts.leak) == pytest.approx((inside, leak), rel=1e-12)
-    assert parts.inside + parts.leak == pytest.approx(table.excess(W), rel=1e-12)
+    assert (parts.inside, parts.off_support) == pytest.approx((inside, leak), rel=1e-12)
+    assert parts.inside + parts.off_support == pytest.approx(table.excess(W), rel=1e-12)
 
 
 def test_the_part_inside_depends_on_the_projection_alone_and_ends_at_the_finite_part(table, rng):
@@ -51,7 +51,7 @@ def test_the_inequalities_of_the_proofs(table, rng):
         logits = table.embeddings @ rest.T
         margins = np.where(support, logits, -np.inf).max(axis=1, keepdims=True) - logits
         least = margins[~support].min()
-        leak = decompose_excess_loss(table, finite + rest).leak
+        leak = decompose_excess_loss(table, finite + rest).off_support
         lower = table.weight.min() * np.log1p(ratio[~support].min() * np.exp(-least))
         upper = (table.weight @ ratio.sum(axis=1)) * np.exp(-least)
         assert lower <= leak <= upper

@@ -86,7 +86,7 @@ def test_the_stiffness_is_the_derivative_of_the_multipliers(rng):
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
 def test_a_response_without_an_end_is_named(rng, monkeypatch):
     """Λ = −I is not a metric: pooling moves logits apart."""
-    monkeypatch.setattr(pooling, "MOST_EXCHANGES", 50)
+    monkeypatch.setattr(pooling, "MAX_EXCHANGES", 50)
     points = rng.standard_normal((3, 4))
     supports = np.tile(np.arange(4) < 1, (3, 1))
     with pytest.raises(RuntimeError, match="the response matrix is numerically singular"):

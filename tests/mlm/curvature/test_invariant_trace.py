@@ -167,8 +167,8 @@ def test_what_is_refused():
     unused["out_offsets"] = torch.zeros_like(moments["out_offsets"])
     with pytest.raises(ValueError, match="no minimum over symmetries"):
         invariant_trace(unused, normal)
-    with pytest.raises(ValueError, match=r"`tokens` must be .*, got shape \(300, 3\)"):
+    with pytest.raises(ValueError, match=r"`tokens` must be .*, got .* with shape \(300, 3\)"):
         gradient_moments(EXACT, normal, DRAWN[0][:, :3], *DRAWN[1:])
     stack = {name: p[None] for name, p in PARAMETERS.items()}
-    with pytest.raises(ValueError, match="must be at least 4 for two halves"):
+    with pytest.raises(ValueError, match="must hold at least 4 sentences, for two halves"):
         function_traces(EXACT, stack, DRAWN[0][:3], DRAWN[1][:3], torch.rand(3, 1))

@@ -83,7 +83,7 @@ def test_rounded_matrices_lie_on_a_grid_and_vectors_are_left(stack, bits):
 def test_the_prediction_sums_steps_and_traces_of_every_matrix(stack, test_set):
     uniforms = torch.rand(40, 30, generator=torch.Generator().manual_seed(0)).double()
     traces = measured_traces(
-        stack.network, stack.parameters, test_set.tokens, test_set.at, uniforms
+        stack.network, stack.parameters, test_set.tokens, test_set.positions, uniforms
     )
     predicted = predicted_by_rounding(stack, traces, bits=4)
     for row in range(2):
@@ -98,7 +98,7 @@ def test_the_prediction_sums_steps_and_traces_of_every_matrix(stack, test_set):
 def test_both_halves_of_keys_and_values_share_the_grid_of_their_matrix(stack, test_set):
     uniforms = torch.rand(40, 1, generator=torch.Generator().manual_seed(0)).double()
     traces = measured_traces(
-        stack.network, stack.parameters, test_set.tokens, test_set.at, uniforms
+        stack.network, stack.parameters, test_set.tokens, test_set.positions, uniforms
     )
     halves = {"blocks.0.key.weight": 3.0, "blocks.0.value.weight": 4.0}
     planted = {name: torch.full((2,), halves.get(name, 0.0)).double() for name in traces.by_group}

@@ -88,7 +88,7 @@ def random_case():
 
 def test_the_hidden_word_is_found_from_the_tokens():
     model, test = random_case()
-    assert torch.equal(OneMask(model)(test.tokens), model(test.tokens, test.at)[:, 0])
+    assert torch.equal(OneMask(model)(test.tokens), model(test.tokens, test.positions)[:, 0])
     assert [
         p is q for p, q in zip(OneMask(model).parameters(), model.parameters(), strict=True)
     ] == [True] * len([*model.parameters()])

@@ -15,15 +15,15 @@ SENTENCES = torch.tensor(
 
 def test_one_mask_hides_one_word_and_nothing_else():
     batch = mask(SENTENCES, 0.0, generator())
-    assert batch.at.shape == batch.targets.shape == (3, 1)
-    assert torch.equal(batch.tokens.scatter(1, batch.at, batch.targets), SENTENCES)
+    assert batch.positions.shape == batch.targets.shape == (3, 1)
+    assert torch.equal(batch.tokens.scatter(1, batch.positions, batch.targets), SENTENCES)
     assert (batch.tokens == MASK).sum(1).tolist() == [1, 1, 1]
 
 
 def test_every_word_of_a_sentence_is_masked_equally_often():
     n = 4000
-    at = mask(SENTENCES[0].expand(n, -1), 0.0, generator()).at[:, 0]
-    short = mask(SENTENCES[1].expand(n, -1), 0.0, generator()).at[:, 0]
+    at = mask(SENTENCES[0].expand(n, -1), 0.0, generator()).positions[:, 0]
+    short = mask(SENTENCES[1].expand(n, -1), 0.0, generator()).positions[:, 0]
     for counts, words in ((Counter(at.tolist()), 5), (Counter(short.tolist()), 2)):
         assert set(counts) == set(range(words))
         p = 1 / words
@@ -37,7 +37,7 @@ def test_a_share_masks_that_many_words_of_each_sentence():
     for row in range(3):
         hidden = {
             int(t): int(w)
-            for t, w in zip(batch.at[row], batch.targets[row], strict=True)
+            for t, w in zip(batch.positions[row], batch.targets[row], strict=True)
             if w != PADDING
         }
         assert all(
@@ -49,7 +49,7 @@ def test_a_share_masks_that_many_words_of_each_sentence():
 
 def test_the_words_masked_together_are_a_uniform_subset():
     n = 6000
-    at = mask(SENTENCES[0].expand(n, -1), 0.4, generator()).at.sort(1).values
+    at = mask(SENTENCES[0].expand(n, -1), 0.4, generator()).positions.sort(1).values
     counts = Counter(map(tuple, at.tolist()))
     assert len(counts) == 10
     assert all(abs(count - n / 10) < 5 * (n * 0.09) ** 0.5 for count in counts.values())
@@ -60,7 +60,9 @@ def test_drawn_batches_have_the_columns_of_the_model():
     batch = draw_batch(language, 50, 6, 0.0, generator())
     assert batch.tokens.shape == (50, 6)
     assert (batch.tokens[:, 4:] == PADDING).all()
-    assert language.log_prob(batch.tokens.scatter(1, batch.at, batch.targets)).isfinite().all()
+    assert (
+        language.log_prob(batch.tokens.scatter(1, batch.positions, batch.targets)).isfinite().all()
+    )
     with pytest.raises(ValueError, match="the model has 3 `positions`"):
         draw_batch(language, 50, 3, 0.0, generator())
 
@@ -85,4 +87,4 @@ def test_batches_depend_on_seed_use_and_number_only():
 
 def test_masking_works_on_tensors_without_numbers():
     batch = mask(torch.empty(3, 5, dtype=torch.int64, device="meta"), 0.5, generator())
-    assert (batch.tokens.shape, batch.at.shape) == ((3, 5), (3, 2))
+    assert (batch.tokens.shape, batch.positions.shape) == ((3, 5), (3, 2))

@@ -12,7 +12,11 @@ def drawn(seeds, *, labels="drawn", name="test", chunk=0, language=HMM):
 
 
 def equal(first, second):
-    pairs = ((first.tokens, second.tokens), (first.at, second.at), (first.targets, second.targets))
+    pairs = (
+        (first.tokens, second.tokens),
+        (first.positions, second.positions),
+        (first.targets, second.targets),
+    )
     return all(torch.equal(a, b) for a, b in pairs)
 
 
@@ -34,16 +38,16 @@ def test_drawn_targets_are_the_hidden_words():
     for batch in drawn([0, 1])[:4]:
         assert batch.targets.shape == (2, 5, 6)
         hidden = batch.targets.argmax(-1, keepdim=True)
-        whole = batch.tokens.scatter(2, batch.at, hidden)
+        whole = batch.tokens.scatter(2, batch.positions, hidden)
         assert HMM.log_prob(whole.flatten(0, 1)).isfinite().all()
         assert torch.equal(batch.targets.sum(-1), torch.ones(2, 5))
-        assert (batch.tokens.gather(2, batch.at) == MASK).all()
+        assert (batch.tokens.gather(2, batch.positions) == MASK).all()
 
 
 def test_exact_targets_are_conditional_distributions():
     """Against Pr(x₁ … v … x_T) for every word v."""
     batch = drawn([0], labels="exact")[0]
-    tokens, at = batch.tokens[0], batch.at[0]
+    tokens, at = batch.tokens[0], batch.positions[0]
     filled = [tokens.scatter(1, at, torch.full_like(at, v)) for v in range(6)]
     joint = torch.stack([HMM.log_prob(sentence) for sentence in filled], 1)
     torch.testing.assert_close(batch.targets[0], joint.softmax(1).float())

@@ -16,7 +16,7 @@ def test_the_divergence_is_that_from_the_law_in_the_block_by_enumeration():
     chance = language.log_prob(sentences).exp()
     found = block_divergence(language, test)
     for row in range(20):
-        t, law = int(test.at[row, 0]), test.conditional[row]
+        t, law = int(test.positions[row, 0]), test.conditional[row]
         block = int(law.argmax()) // 3  # words 0 … 2 are of the first block
         own = (sentences // 3 == block).all(1)
         given = torch.stack([chance[own & (sentences[:, t] == word)].sum() for word in range(6)])

@@ -64,7 +64,7 @@ def test_the_divergence_is_the_sum_over_words():
     model, language = build_model(TRANSFORMER, 1), SMALL.build()
     test = draw_test_set(language, 53, 4, 2)
     measured = evaluate(model, test, batch=7)
-    q = model(test.tokens, test.at)[:, 0].detach().double().softmax(1).numpy()
+    q = model(test.tokens, test.positions)[:, 0].detach().double().softmax(1).numpy()
     p = test.conditional.numpy()
     each = [
         sum(a * math.log(a / b) for a, b in zip(*rows, strict=True) if a > 0)
@@ -81,8 +81,8 @@ def test_a_test_set_masks_one_word_and_knows_its_law():
     language = MIXED.build()
     test = draw_test_set(language, 30, 5, 0, batch=8)
     assert (test.tokens == MASK).sum(1).tolist() == [1] * 30
-    assert (test.tokens.gather(1, test.at) == MASK).all()
-    exact = Exact(language)(test.tokens, test.at)[:, 0].softmax(1)
+    assert (test.tokens.gather(1, test.positions) == MASK).all()
+    exact = Exact(language)(test.tokens, test.positions)[:, 0].softmax(1)
     assert torch.allclose(test.conditional, exact, rtol=0, atol=1e-13)
 
 
@@ -142,7 +142,7 @@ def test_the_expected_loss_is_that_over_the_hidden_word():
     drawn, expected = drawn_and_expected_losses(model, language, batch)
     measured = evaluate(model, draw_test_set(language, 10, 4, 0))  # the same sentences
     assert float(expected.mean()) == pytest.approx(measured.loss, abs=1e-12)
-    laws = Exact(language)(batch.tokens, batch.at)[:, 0].softmax(1)
+    laws = Exact(language)(batch.tokens, batch.positions)[:, 0].softmax(1)
     for row, law in enumerate(laws):
         mean = 0.0
         for word in law.nonzero()[:, 0].tolist():

@@ -61,7 +61,7 @@ def test_features_of_other_distributions_are_the_minimum_of_convex_problems():
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(ValueError, match="`rank` must be below the number of words"):
+    with pytest.raises(ValueError, match=r"`rank` must lie in 1 … 2 \(below the number of words\)"):
         least_divergence(normal(5, 3).softmax(1), 3)
     with pytest.raises(ValueError, match="`distributions`"):
         least_divergence(normal(5, 3) * 9, 1)

@@ -121,6 +121,7 @@ WRONG = [
 ]
 
 
+@pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(("name", "value", "sentence"), WRONG)
 def test_plans_out_of_range_are_refused_by_name(name, value, sentence):
     with pytest.raises(ValueError, match=sentence):

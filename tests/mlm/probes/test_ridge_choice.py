@@ -80,7 +80,7 @@ def test_logits_are_those_of_each_fit_on_its_features():
 
 def test_no_candidates_are_refused():
     features, labels = clusters(2, 30, 1)
-    with pytest.raises(ValueError, match="`ridges` must hold at least one candidate"):
+    with pytest.raises(ValueError, match="`ridges` must hold at least 1 of numbers"):
         choose_ridge(features, labels, features, labels, 3, (), models=2)
 
 

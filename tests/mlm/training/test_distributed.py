@@ -7,12 +7,12 @@ from ntpcompanion.mlm.training.distributed import Processes, checked_device, joi
 
 
 def test_one_process_takes_all():
-    assert list(Processes().share(3)) == [0, 1, 2]
+    assert list(Processes().shard(3)) == [0, 1, 2]
     assert float(Processes().mean(torch.tensor(2.5))) == 2.5
 
 
 def test_processes_share_every_micro_batch_once():
-    shares = [list(Processes(rank, 3).share(6)) for rank in range(3)]
+    shares = [list(Processes(rank, 3).shard(6)) for rank in range(3)]
     assert sorted(itertools.chain(*shares)) == list(range(6))
     assert {len(share) for share in shares} == {2}
     with pytest.raises(
@@ -22,7 +22,7 @@ def test_processes_share_every_micro_batch_once():
             r"divided by 2"
         ),
     ):
-        Processes(0, 2).share(1)
+        Processes(0, 2).shard(1)
 
 
 def test_without_torchrun_there_is_one_process(monkeypatch):

@@ -36,7 +36,7 @@ PLANS = [replace(ATTACK, weight=w) for w in (0.0, 0.5, 0.5)]
 
 def batch():
     steps = draw_steps(LANGUAGE, [1], "test", 0, batch_size=8, positions=4, labels="drawn")
-    return steps[0].tokens[0], steps[0].at[0]
+    return steps[0].tokens[0], steps[0].positions[0]
 
 
 def value(term, row, drawn):

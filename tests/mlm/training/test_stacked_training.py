@@ -64,7 +64,7 @@ def test_a_network_takes_the_steps_of_a_plain_loop(optimizer):
 
 def test_networks_of_one_seed_see_the_same_sentences():
     start = initial_stack(TRANSFORMER, [2, 2])
-    first, last = states(start=start, seeds=(5, 5), stops=[1])
+    first, last = states(start=start, seeds=(5, 5), eval_steps=[1])
     for state in (first, last):
         assert torch.equal(state.loss[0], state.loss[1])
 
@@ -114,8 +114,8 @@ def test_a_term_adds_its_weighted_gradient():
 
 
 def test_losses_and_terms_are_means_since_the_state_before():
-    all_steps = states(stops=range(7))
-    two = states(stops=[2])
+    all_steps = states(eval_steps=range(7))
+    two = states(eval_steps=[2])
     assert [state.step for state in two] == [2, 6]
     assert all_steps[0].loss.isnan().all()
     late = torch.stack([state.loss for state in all_steps[3:]]).mean(0)
@@ -135,7 +135,10 @@ def test_a_loss_that_is_not_finite_ends_the_training():
     [
         ({"seeds": (1, 2)}, "`seeds`"),
         ({"rates": (1.0,) * 3}, "`rates`"),
-        ({"stops": [7]}, r"`stops` must lie in 0 … 6, the `steps` of the plan, got \[7\]"),
+        (
+            {"eval_steps": [7]},
+            r"`eval_steps` must lie in 0 … 6, the `steps` of the plan, got \[7\]",
+        ),
         ({"plan": replace(SHORT, mask_share=0.5)}, "`mask_share`"),
     ],
 )

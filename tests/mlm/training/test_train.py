@@ -43,7 +43,7 @@ def test_training_takes_the_steps_of_a_plain_loop(optimizer):
     rates = [x * plan.learning_rate for x in (1 / 3, 2 / 3, 1, 1, 2 / 3, 1 / 3)]
     for step, rate in enumerate(rates):
         batch = training_batch(plan, language, 4, step)
-        law = model(batch.tokens, batch.at)[:, 0].log_softmax(1)
+        law = model(batch.tokens, batch.positions)[:, 0].log_softmax(1)
         gradients = torch.autograd.grad(
             -law[torch.arange(8), batch.targets[:, 0]].mean(), list(model.parameters())
         )
@@ -69,7 +69,7 @@ def test_the_loss_is_a_mean_over_sentences_of_means_over_masks(share, precision)
     batch = training_batch(plan, language, 4, 0)
     each = []
     for row in range(8):
-        laws = model(batch.tokens[row : row + 1], batch.at[row : row + 1])[0].log_softmax(1)
+        laws = model(batch.tokens[row : row + 1], batch.positions[row : row + 1])[0].log_softmax(1)
         own = [
             float(-laws[k, w].detach()) for k, w in enumerate(batch.targets[row].tolist()) if w >= 0
         ]
@@ -102,11 +102,11 @@ def test_micro_batches_give_the_gradient_of_the_batch(model_plan):
     whole = MaskedBatch(
         *(
             torch.cat([getattr(part, name) for part in parts])
-            for name in ("tokens", "at", "targets")
+            for name in ("tokens", "positions", "targets")
         )
     )
     model = build_model(model_plan, plan.seed)
-    F.cross_entropy(model(whole.tokens, whole.at)[:, 0], whole.targets[:, 0]).backward()
+    F.cross_entropy(model(whole.tokens, whole.positions)[:, 0], whole.targets[:, 0]).backward()
     with torch.no_grad():
         for p in model.parameters():
             p -= plan.learning_rate * p.grad
@@ -116,11 +116,11 @@ def test_micro_batches_give_the_gradient_of_the_batch(model_plan):
 def test_states_come_at_the_stops_and_at_the_end():
     states = [
         (s.step, s.sentences, s.loss)
-        for s in train(TRANSFORMER, SHORT, SMALL.build(), stops=[0, 2, 5])
+        for s in train(TRANSFORMER, SHORT, SMALL.build(), eval_steps=[0, 2, 5])
     ]
     assert [state[:2] for state in states] == [(0, 0), (2, 16), (5, 40), (6, 48)]
     assert states[0][2] != states[0][2]
-    each = [s.loss for s in train(TRANSFORMER, SHORT, SMALL.build(), stops=range(7))][1:]
+    each = [s.loss for s in train(TRANSFORMER, SHORT, SMALL.build(), eval_steps=range(7))][1:]
     assert [loss for *_, loss in states[1:]] == pytest.approx(
         [sum(each[:2]) / 2, sum(each[2:5]) / 3, each[5]]
     )
@@ -141,7 +141,8 @@ def test_training_approaches_the_floor():
     plan = TrainingPlan(steps=300, batch_size=64, learning_rate=1e-2)
     model_plan = replace(TRANSFORMER, width=16, inner=64)
     first, last = (
-        evaluate(state.model, test).kl for state in train(model_plan, plan, language, stops=[0])
+        evaluate(state.model, test).kl
+        for state in train(model_plan, plan, language, eval_steps=[0])
     )
     assert first > 0.5
     assert last < 0.01
@@ -189,9 +190,9 @@ def test_a_killed_run_ends_where_an_undisturbed_one_does(killed, model_plan):
     # what follows is compared on the next steps only: the rate of each depends on the whole length
     # of the run
     ahead = reached + 20
-    states = train(model_plan, plan, language, checkpoint=file, stops=[ahead])
+    states = train(model_plan, plan, language, checkpoint=file, eval_steps=[ahead])
     resumed = next(states)
-    undisturbed = next(train(model_plan, plan, language, stops=[ahead]))
+    undisturbed = next(train(model_plan, plan, language, eval_steps=[ahead]))
     assert resumed.step == undisturbed.step == ahead
     assert same(resumed.model.state_dict(), undisturbed.model.state_dict())
     # of all steps since the start, those before the kill included
@@ -201,7 +202,7 @@ def test_a_killed_run_ends_where_an_undisturbed_one_does(killed, model_plan):
 def test_a_run_that_had_ended_is_not_trained_again(tmp_path):
     file, language = tmp_path / "run.pt", SMALL.build()
     first = final(TRANSFORMER, SHORT, language, checkpoint=file)
-    states = list(train(TRANSFORMER, SHORT, language, checkpoint=file, stops=[0, 3]))
+    states = list(train(TRANSFORMER, SHORT, language, checkpoint=file, eval_steps=[0, 3]))
     assert [state.step for state in states] == [6]
     assert same(states[0].model.state_dict(), first)
 
@@ -209,7 +210,7 @@ def test_a_run_that_had_ended_is_not_trained_again(tmp_path):
 def test_checkpoints_are_written_where_asked(tmp_path):
     file, seen = tmp_path / "run.pt", []
     for state in train(
-        TRANSFORMER, SHORT, SMALL.build(), checkpoint=file, save_every=4, stops=[1, 3, 5]
+        TRANSFORMER, SHORT, SMALL.build(), checkpoint=file, save_every=4, eval_steps=[1, 3, 5]
     ):
         saved = torch.load(file, weights_only=True)["step"] if file.exists() else None
         seen.append((state.step, saved))
@@ -232,9 +233,9 @@ def test_what_does_not_fit_together_is_refused():
     with pytest.raises(ValueError, match="`model_plan`"):
         final(replace(TRANSFORMER, words=9), SHORT, language)
     with pytest.raises(
-        ValueError, match=r"`stops` must lie in 0 … 6, the `steps` of the plan, got \[7\]"
+        ValueError, match=r"`eval_steps` must lie in 0 … 6, the `steps` of the plan, got \[7\]"
     ):
-        final(TRANSFORMER, SHORT, language, stops=[2, 7])
+        final(TRANSFORMER, SHORT, language, eval_steps=[2, 7])
     with pytest.raises(ValueError, match="the model has 3 `positions`"):
         final(replace(TRANSFORMER, positions=3), SHORT, language)
 
@@ -287,7 +288,7 @@ def test_a_killed_run_with_a_term_goes_on_and_one_of_another_term_is_refused(tmp
     language, file = SMALL.build(), tmp_path / "run.pt"
     whole = last(TRANSFORMER, SHORT, language, second=SQUARES)
     states = train(
-        TRANSFORMER, SHORT, language, second=SQUARES, checkpoint=file, save_every=2, stops=[5]
+        TRANSFORMER, SHORT, language, second=SQUARES, checkpoint=file, save_every=2, eval_steps=[5]
     )
     assert next(states).step == 5
     states.close()  # killed at step 5: saved at 4
