@@ -28,6 +28,9 @@ class ModelText(experiment.Plan):
     segment: Annotated[int, Field(ge=0, description="which of them, from 0 on")]
     context_length: Annotated[int, Field(ge=1, description="tokens of a context")]
     contexts: Annotated[int, Field(ge=2, description="m, the most frequent ones")]
+    start: Annotated[
+        str | None, Field(description="token before each context; None for the model's own")
+    ] = None
     seed: Annotated[int, Field(ge=0, description="of rotations, draws and permutations")]
 
 
@@ -38,7 +41,7 @@ class ModelContexts:
     Fields
     ------
     contexts
-        (m, t), tokens of the model.
+        (m, t), tokens of the model, most frequent first.
     successors
         (V,), tokens of the model.
     counts
@@ -54,26 +57,33 @@ class ModelContexts:
 
     def table(self, embeddings: Float[np.ndarray, "m d"]) -> ContextTable:
         """With the frequencies of the contexts among these, and the distributions of the text."""
-        times = self.counts.sum(axis=1)
-        return ContextTable(embeddings, self.counts / times[:, None], times / times.sum())
+        return table_of_counts(embeddings, self.counts)
 
-    def merge_rare(self, vocab_size: int) -> Int[np.ndarray, "m vocab"]:
-        """The counts of the `vocab_size` − 1 successors that follow most contexts, and of all
-        others together. Raises ValueError if there are not as many.
+    def exchange(
+        self, rng: np.random.Generator, *, same_last: bool = False
+    ) -> Int[np.ndarray, "m V"]:
+        """The counts with the rows of the contexts exchanged at random: among all of them, or among
+        those that end with the same token, so that the last token tells as much as before.
         """
-        if vocab_size > len(self.successors):
-            raise ValueError(
-                f"`vocab_size` must be at most {len(self.successors)}, the successors of these "
-                f"contexts, got {vocab_size}."
-            )
-        order = np.argsort(-(self.counts > 0).sum(axis=0), kind="stable")
-        frequent, rare = order[: vocab_size - 1], order[vocab_size - 1 :]
-        return np.column_stack([self.counts[:, frequent], self.counts[:, rare].sum(axis=1)])
+        last = self.contexts[:, -1] if same_last else np.zeros(len(self.contexts), dtype=int)
+        counts = self.counts.copy()
+        for token in np.unique(last):
+            rows = np.flatnonzero(last == token)
+            counts[rows] = self.counts[rng.permutation(rows)]
+        return counts
+
+
+def table_of_counts(
+    embeddings: Float[np.ndarray, "m d"], counts: Int[np.ndarray, "m V"]
+) -> ContextTable:
+    """Contexts with the frequencies and distributions that the counts give."""
+    times = counts.sum(axis=1)
+    return ContextTable(embeddings, counts / times[:, None], times / times.sum())
 
 
 @dataclass(frozen=True, eq=False)
 class LoadedModel:
-    """A model, its tokenizer, and the token with which its texts begin."""
+    """A model, its tokenizer, and the token that it reads before each context."""
 
     model: nn.Module
     tokenizer: Any
@@ -81,9 +91,14 @@ class LoadedModel:
 
 
 def load(plan: ModelText) -> LoadedModel:
-    """Raises what `load_causal_model` raises."""
+    """Raises what `load_causal_model` raises, and ValueError for a `start` that is no token."""
     model, tokenizer = load_causal_model(plan.source)
-    return LoadedModel(model, tokenizer, special_token(model, plan.source, "bos"))
+    if plan.start is None:
+        return LoadedModel(model, tokenizer, special_token(model, plan.source, "bos"))
+    start = tokenizer.get_vocab().get(plan.start)
+    if start is None:
+        raise ValueError(f"`start` = {plan.start!r} is not a token of {plan.source!r}.")
+    return LoadedModel(model, tokenizer, start)
 
 
 def read_contexts(plan: ModelText, tokenizer: Any) -> ModelContexts:
@@ -107,7 +122,7 @@ def read_contexts(plan: ModelText, tokenizer: Any) -> ModelContexts:
             f"`contexts` must be at most {counts.num_contexts}, the contexts of this part of the "
             f"text, got {plan.contexts}."
         )
-    frequent = np.sort(np.argsort(-counts.frequency, kind="stable")[: plan.contexts])
+    frequent = np.argsort(-counts.frequency, kind="stable")[: plan.contexts]
     chosen = counts.counts[frequent]
     successors = np.unique(chosen.indices).astype(np.int64)
     dense = chosen[:, successors].toarray()

@@ -18,6 +18,7 @@ from ntpcompanion.experiments.real_model.model_text import (
     ModelText,
     load,
     read_contexts,
+    table_of_counts,
 )
 from ntpcompanion.experiments.real_model.stored_table import HalfMatrix, StoredTable
 from ntpcompanion.languages.pretrained.hidden_states import HiddenStates, hidden_states
@@ -29,8 +30,8 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 
 INPUTS = ("text",)  # fields of a plan that name files
-Null = Literal["none", "shuffled", "layer", "rotated"]
-NULLS: tuple[Null, ...] = ("none", "shuffled", "layer", "rotated")
+EQUAL = 1e-9  # log-odds that are rounding
+Null = Literal["none", "shuffled", "same last token", "layer", "rotated"]
 
 
 class Plan(ModelText):
@@ -65,8 +66,9 @@ class Comparison(experiment.Result):
     null: Annotated[
         Null,
         Field(
-            description="none: the model on the text; otherwise successors of another context, "
-            "states of another layer, or the matrix in a random orthonormal basis"
+            description="none: the model on the text; otherwise successors of another context, or "
+            "of another that ends with the same token, states of another layer, or the matrix in a "
+            "random orthonormal basis"
         ),
     ]
     outside: Annotated[
@@ -75,11 +77,19 @@ class Comparison(experiment.Result):
     outside_logits: Annotated[float, Field(ge=-1, le=1, description="the same of their logits")]
     inside: Annotated[float, Field(ge=-1, le=1, description="cosine of the part in F with W*")]
     odds: Annotated[
-        float, Field(ge=-1, le=1, description="cosine of its in-support log-odds with the text's")
+        float,
+        Field(
+            ge=-1,
+            le=1,
+            description="cosine of its in-support log-odds with the text's, in contexts whose "
+            "successors are not equally frequent",
+        ),
     ]
     ordered: Annotated[
         float,
-        Field(ge=0, le=1, description="fraction of tokens off a support that are below all of it"),
+        Field(
+            ge=0, le=1, description="tokens off a support that are below all of it, of all pairs"
+        ),
     ]
     norm: Annotated[float, Field(ge=0, description="of the part outside of F")]
     svm_norm: Annotated[float, Field(gt=0, description="of W^mm")]
@@ -105,6 +115,7 @@ class Result(experiment.Result):
     samples: Annotated[tuple[Split, ...], Field(description="of texts drawn from the model")]
     comparisons: tuple[Comparison, ...]
     descent: tuple[Step, ...]
+    descent_from_zero: Annotated[tuple[Step, ...], Field(description="instead of the model")]
     text_sha256: str
     stored: StoredTable | None = None
 
@@ -146,21 +157,19 @@ def run(plan: Plan) -> Result:
     read = hidden_states(loaded.model, data.contexts, loaded.bos, layers)
     output: Any = loaded.model.get_output_embeddings()
     matrix = output.weight.detach().double().cpu().numpy()[data.successors]
-    tables = {null: data.table(read.states[int(null == "layer")]) for null in NULLS}
-    order = stream(plan.seed, "successors").permutation(plan.contexts)
-    plain = tables["none"]
-    tables["shuffled"] = ContextTable(plain.embeddings, plain.next_token[order], plain.weight)
-    dim = matrix.shape[1]
+    states, other = read.states
+    rng = stream(plan.seed, "successors")
+    tables: dict[Null, ContextTable] = {
+        "none": data.table(states),
+        "shuffled": table_of_counts(states, data.exchange(rng)),
+        "same last token": table_of_counts(states, data.exchange(rng, same_last=True)),
+        "layer": data.table(other),
+    }
+    solutions = {null: _svm(table) for null, table in tables.items()}
+    plain, dim = tables["none"], matrix.shape[1]
     basis = np.linalg.qr(stream(plan.seed, "basis").standard_normal((dim, dim)))[0]
-    solutions: dict[Null, Float[np.ndarray, "V d"]]
-    solutions = {null: _svm(table) for null, table in tables.items() if null != "rotated"}
-    solutions["rotated"] = solutions["none"]
-    comparisons = tuple(
-        compare(
-            null, tables[null], matrix @ basis if null == "rotated" else matrix, solutions[null]
-        )
-        for null in NULLS
-    )
+    comparisons = [compare(null, tables[null], matrix, solutions[null]) for null in tables]
+    comparisons.append(compare("rotated", plain, matrix @ basis, solutions["none"]))
     return Result(
         tokens=len(data.successors),
         times=int(data.counts.sum()),
@@ -168,8 +177,9 @@ def run(plan: Plan) -> Result:
         entropy=float(plain.weight @ -(np.exp(read.log_p) * read.log_p).sum(axis=1)),
         text=split_loss(data.counts, read.log_p[:, data.successors]),
         samples=sample_splits(data, read, plan),
-        comparisons=comparisons,
+        comparisons=tuple(comparisons),
         descent=follow(plain, matrix, solutions["none"], plan.steps),
+        descent_from_zero=follow(plain, 0 * matrix, solutions["none"], plan.steps),
         text_sha256=data.text_sha256,
         stored=_stored(loaded, data, read, matrix) if plan.store else None,
     )
@@ -186,11 +196,12 @@ def comparison_table(results: Sequence[Result]) -> pd.DataFrame:
 
 
 def descent_table(results: Sequence[Result]) -> pd.DataFrame:
-    """A row for each part of the text and step."""
+    """A row for each part of the text, `start` and step."""
     rows = [
-        {"part": part, **vars(step)}
+        {"part": part, "start": start, **vars(step)}
         for part, result in enumerate(results)
-        for step in result.descent
+        for start, course in (("model", result.descent), ("zero", result.descent_from_zero))
+        for step in course
     ]
     return pd.DataFrame(rows)
 
@@ -242,12 +253,14 @@ def compare(
     logits, support = table.embeddings @ matrix.T, table.support.toarray()
     lowest = np.where(support, logits, np.inf).min(axis=1, keepdims=True)
     log_p = np.log(table.distributions.toarray(), where=support, out=np.zeros(support.shape))
+    target = centre(log_p, support)
+    unequal = np.abs(target).max(axis=1) > EQUAL
     return Comparison(
         null=null,
         outside=_cosine(outside, svm),
         outside_logits=_cosine(table.embeddings @ outside.T, table.embeddings @ svm.T),
         inside=_cosine(inside, check_compatibility(table).finite_part),
-        odds=_cosine(centre(logits, support), centre(log_p, support)),
+        odds=_cosine(centre(logits, support)[unequal], target[unequal]),
         ordered=float((logits < lowest).sum() / (~support).sum()),
         norm=float(np.linalg.norm(outside)),
         svm_norm=float(np.linalg.norm(svm)),

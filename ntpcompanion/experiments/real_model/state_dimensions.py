@@ -1,6 +1,6 @@
 """How many dimensions of a language model's hidden states separate the contexts of a text?"""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
@@ -12,24 +12,17 @@ from ntpcompanion.experiments.real_model.model_text import (
     ModelText,
     load,
     read_contexts,
+    table_of_counts,
 )
 from ntpcompanion.experiments.thresholds.text_crossing import Sides
 from ntpcompanion.languages.pretrained.hidden_states import hidden_states
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.linear.thresholds.order_parameters import saddle_threshold
-from ntpcompanion.linear.thresholds.support_bounds import (
-    distribution_of_supports,
-    most_frequent_tokens,
-    two_token_bound,
-)
 from ntpcompanion.randomness import stream
 
 INPUTS = ("text",)  # fields of a plan that name files
 DEPENDENT = 1e-10  # what is left of a column that is a combination of others, relative
-# of the prediction, as in the chapter on thresholds
-NUM_TOKENS, DRAWS, ITERATIONS, TOLERANCE = 24, 8_000, 200, 0.02
-Kind = Literal["states", "shuffled", "Gaussian", "words", "principal"]
+Kind = Literal["states", "centred", "Gaussian", "shuffled", "same last token"]
 
 
 class Plan(ModelText):
@@ -38,23 +31,23 @@ class Plan(ModelText):
     embeddings: Annotated[
         Kind,
         Field(
-            description="states in a random orthonormal basis, the same with the successors of "
-            "another context, N(0, 1) draws, sums of the words' vectors with one rotation for each "
-            "place, or the mean and the principal components of the states"
+            description="states in a random orthonormal basis; the same minus their mean; N(0, 1) "
+            "draws; the states with the successors of another context, or of another context that "
+            "ends with the same token"
         ),
     ]
     layer: Annotated[int, Field(ge=0, description="of the states, blocks of the model")]
-    vocab_size: Annotated[
-        int, Field(ge=3, description="V, most frequent successors and one for all others")
-    ]
     max_iterations: Annotated[int, Field(ge=1, description="of one decision, at most")] = 1_600
     max_undecided: Annotated[int, Field(ge=1, description="decisions that fail before the end")] = 4
 
 
 class Result(Sides):
-    """Where the contexts become separable, and for Gaussian embeddings where they should."""
+    """Where the contexts become separable."""
 
-    predicted: Annotated[float | None, Field(description="d/m; None for other embeddings")]
+    tokens: Annotated[int, Field(ge=2, description="V, different successors")]
+    moved: Annotated[
+        float, Field(ge=0, le=1, description="fraction of contexts with other successors")
+    ]
 
 
 def run(plan: Plan) -> Result:
@@ -63,8 +56,7 @@ def run(plan: Plan) -> Result:
 
     Separability does not change under invertible linear maps, so d coordinates in a random
     orthonormal basis stand for any d random combinations of the states, and N(0, 1) draws for
-    Gaussian vectors of any covariance of full rank: a null model with the spectrum of the states
-    would be the same.
+    Gaussian vectors of mean 0 and any covariance of full rank.
 
     Parameters
     ----------
@@ -83,30 +75,28 @@ def run(plan: Plan) -> Result:
 
     Notes
     -----
-    SmolLM2-135M, 600 contexts of four tokens with 64 successors: half a minute on one core.
+    SmolLM2-135M, 300 contexts of four tokens with 300 successors: a minute on one core.
 
     Examples
     --------
     >>> from ntpcompanion.experiments import state_dimensions
-    >>> part = {"segments": 8, "segment": 2, "context_length": 4, "contexts": 600, "seed": 0}
-    >>> plan = state_dimensions.Plan(**part, embeddings="states", layer=30, vocab_size=64)
+    >>> part = {"segments": 8, "segment": 2, "context_length": 4, "contexts": 300, "seed": 0}
+    >>> plan = state_dimensions.Plan(**part, embeddings="states", layer=30)
     >>> state_dimensions.run(plan).separable_from  # doctest: +SKIP
     """
     loaded = load(plan)
     data = read_contexts(plan, loaded.tokenizer)
-    counts = data.merge_rare(plan.vocab_size)
-    if plan.embeddings == "shuffled":
-        counts = counts[stream(plan.seed, "successors").permutation(plan.contexts)]
-    times = counts.sum(axis=1, keepdims=True)
-    columns = orthonormal_columns(embed(plan, loaded, data))
-    table = ContextTable(columns, counts / times, np.full(plan.contexts, 1 / plan.contexts))
+    rng, counts = stream(plan.seed, "successors"), data.counts
+    if plan.embeddings in {"shuffled", "same last token"}:
+        counts = data.exchange(rng, same_last=plan.embeddings == "same last token")
+    table = table_of_counts(orthonormal_columns(embed(plan, loaded, data)), counts)
     separable_from, not_separable_to = proved_sides(table, plan.max_iterations, plan.max_undecided)
-    gaussian = plan.embeddings == "Gaussian"
     return Result(
         contexts=table.num_contexts,
+        tokens=table.vocab_size,
         separable_from=separable_from,
         not_separable_to=not_separable_to,
-        predicted=predicted_ratio(table, stream(plan.seed, "draws")) if gaussian else None,
+        moved=float(((counts > 0) != (data.counts > 0)).any(axis=1).mean()),
         text_sha256=data.text_sha256,
     )
 
@@ -136,31 +126,14 @@ def proved_sides(
     return (high if high <= table.dim else None), low
 
 
-def predicted_ratio(table: ContextTable, rng: np.random.Generator) -> float:
-    """d/m at which Gaussian embeddings should separate these supports: the larger of the saddle
-    point of the most frequent tokens and the bound from two tokens.
-    """
-    distribution = distribution_of_supports(table.support.toarray())
-    few, fraction = most_frequent_tokens(distribution, min(NUM_TOKENS, table.vocab_size))
-    saddle = saddle_threshold(few, rng, draws=DRAWS, iterations=ITERATIONS, tolerance=TOLERANCE)
-    return max(fraction * saddle.ratio, two_token_bound(distribution))
-
-
 def embed(plan: Plan, loaded: LoadedModel, data: ModelContexts) -> Float[np.ndarray, "m d"]:
     """What the plan says: at most m coordinates, as more change nothing."""
     rng = stream(plan.seed, "embeddings")
     if plan.embeddings == "Gaussian":
         return rng.standard_normal((plan.contexts, plan.contexts))
-    if plan.embeddings == "words":
-        vectors: Any = loaded.model.get_input_embeddings()
-        words = vectors.weight.detach().double().cpu().numpy()[data.contexts]
-        total = np.zeros(words[:, 0].shape)
-        for place in range(words.shape[1]):
-            total += words[:, place] @ _rotation(words.shape[2], rng)
-        return total
     read = hidden_states(loaded.model, data.contexts, loaded.bos, (plan.layer,)).states[0]
-    if plan.embeddings == "principal":
-        return principal_coordinates(read)
+    if plan.embeddings == "centred":
+        read = read - read.mean(axis=0)
     rotated: Float[np.ndarray, "m d"] = read @ _rotation(read.shape[1], rng)
     return rotated
 
@@ -178,14 +151,6 @@ def orthonormal_columns(matrix: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "
         if length > DEPENDENT * np.linalg.norm(column):
             columns[:, k] = rest / length
     return columns
-
-
-def principal_coordinates(states: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m k"]:
-    """A constant, which stands for the mean, and then principal components by falling variance."""
-    centred = states - states.mean(axis=0)
-    left, singular, _ = np.linalg.svd(centred, full_matrices=False)
-    scale = singular[0] / np.sqrt(len(states))
-    return np.column_stack([np.full(len(states), scale), left * singular])
 
 
 def _rotation(dim: int, rng: np.random.Generator) -> Float[np.ndarray, "d d"]:

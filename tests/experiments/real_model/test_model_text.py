@@ -18,18 +18,34 @@ def test_contexts_and_successors_are_those_of_a_count_by_hand(model_text):
     rarest = sorted(times.values(), reverse=True)[plan.contexts - 1]
     contexts = [tuple(context) for context in data.contexts.tolist()]
     assert len(set(contexts)) == plan.contexts
-    assert all(times[context] >= rarest for context in contexts)
+    seen_times = [times[context] for context in contexts]
+    assert seen_times == sorted(seen_times, reverse=True)
+    assert seen_times[-1] == rarest
     for context, row in zip(contexts, data.counts.tolist(), strict=True):
         assert row == [seen[(*context, token)] for token in data.successors.tolist()]
     assert data.counts.any(axis=0).all()
-    merged = data.merge_rare(3)
-    followed = (data.counts > 0).sum(axis=0)
-    assert (merged[:, :2] > 0).sum(axis=0).tolist() == sorted(followed, reverse=True)[:2]
-    assert (merged.sum(axis=1) == data.counts.sum(axis=1)).all()
-    with pytest.raises(ValueError, match=r"`vocab_size` must be at most 5, the successors of"):
-        data.merge_rare(6)
     table = data.table(np.eye(plan.contexts))
     assert table.weight * data.counts.sum() == pytest.approx(data.counts.sum(axis=1))
+
+
+def test_successors_are_exchanged_among_contexts_that_may_be(model_text):
+    plan = ModelText(**model_text)
+    data = read_contexts(plan, load(plan).tokenizer)
+    any_other = data.exchange(np.random.default_rng(0))
+    same_last = data.exchange(np.random.default_rng(0), same_last=True)
+    for counts in (any_other, same_last):
+        assert sorted(map(tuple, counts)) == sorted(map(tuple, data.counts))
+        assert (counts != data.counts).any()
+    for token in np.unique(data.contexts[:, -1]):
+        rows = data.contexts[:, -1] == token
+        assert sorted(map(tuple, same_last[rows])) == sorted(map(tuple, data.counts[rows]))
+
+
+def test_the_first_token_is_the_models_or_a_named_one(model_text):
+    assert load(ModelText(**model_text)).bos == 2
+    assert load(ModelText(**model_text, start="<pad>")).bos == 1
+    with pytest.raises(ValueError, match="`start` = '<none>' is not a token of"):
+        load(ModelText(**model_text, start="<none>"))
 
 
 @pytest.mark.parametrize(

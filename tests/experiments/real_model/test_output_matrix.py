@@ -98,12 +98,20 @@ def test_texts_of_the_model_have_its_entropy_for_a_floor_where_they_are_long(pla
 def test_a_run_repeats_and_its_numbers_agree_with_each_other(plan, result):
     assert output_matrix.run(plan) == result
     assert output_matrix.Result.from_json(result.to_json()).to_json() == result.to_json()
-    assert [row.null for row in result.comparisons] == ["none", "shuffled", "layer", "rotated"]
+    assert [row.null for row in result.comparisons] == [
+        "none",
+        "shuffled",
+        "same last token",
+        "layer",
+        "rotated",
+    ]
     assert len(result.samples) == 3
     assert result.text.floor < result.samples[0].floor + result.samples[0].excess
-    model, shuffled, layer, rotated = result.comparisons
+    model, shuffled, same_last, layer, rotated = result.comparisons
     assert model.svm_norm == rotated.svm_norm
-    assert len({model.svm_norm, shuffled.svm_norm, layer.svm_norm}) == 3
+    norms = {row.svm_norm for row in (model, shuffled, same_last, layer)}
+    assert len(norms) == 4
+    assert result.descent[0].outside != result.descent_from_zero[0].outside
 
 
 def test_the_stored_table_is_that_of_the_model(plan, result):

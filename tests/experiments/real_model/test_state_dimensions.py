@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from scipy.spatial.distance import pdist
 
 from ntpcompanion.experiments.real_model import state_dimensions
 from ntpcompanion.experiments.real_model.model_text import load, read_contexts
@@ -7,7 +8,6 @@ from ntpcompanion.experiments.real_model.state_dimensions import (
     Plan,
     embed,
     orthonormal_columns,
-    principal_coordinates,
     proved_sides,
     run,
 )
@@ -17,11 +17,11 @@ from ntpcompanion.linear.separability.decision import Separability, Verdict
 from ntpcompanion.randomness import stream
 from tests.oracles import largest_margin
 
-KINDS = ("states", "shuffled", "Gaussian", "words", "principal")
+KINDS = ("states", "centred", "Gaussian", "shuffled", "same last token")
 
 
 def parts(model_text, kind):
-    plan = Plan(**model_text, embeddings=kind, layer=2, vocab_size=4)
+    plan = Plan(**model_text, embeddings=kind, layer=2)
     loaded = load(plan)
     data = read_contexts(plan, loaded.tokenizer)
     return plan, loaded, data, embed(plan, loaded, data)
@@ -30,9 +30,9 @@ def parts(model_text, kind):
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_threshold_is_that_of_a_linear_program(model_text, kind):
     plan, _, data, embeddings = parts(model_text, kind)
-    support = data.merge_rare(4) > 0
-    if kind == "shuffled":
-        support = support[stream(plan.seed, "successors").permutation(plan.contexts)]
+    support, rng = data.counts > 0, stream(plan.seed, "successors")
+    if kind in {"shuffled", "same last token"}:
+        support = data.exchange(rng, same_last=kind == "same last token") > 0
     result = run(plan)
     assert result == run(plan)
     unit = embeddings / np.linalg.norm(embeddings, axis=0)  # for the linear program
@@ -41,8 +41,9 @@ def test_the_threshold_is_that_of_a_linear_program(model_text, kind):
     ]
     assert result.separable_from == min(separable, default=None)
     assert result.not_separable_to == min(separable, default=embeddings.shape[1] + 1) - 1
-    assert result.contexts == plan.contexts
-    assert (result.predicted is None) == (kind != "Gaussian")
+    assert (result.contexts, result.tokens) == (plan.contexts, len(data.successors))
+    assert result.moved == (support != (data.counts > 0)).any(axis=1).mean()
+    assert (result.moved > 0) == (kind in {"shuffled", "same last token"})
 
 
 def test_columns_span_what_those_of_the_matrix_span():
@@ -88,38 +89,10 @@ def test_an_undecided_dimension_is_passed_on_both_sides(monkeypatch):
     assert len(failed) == 3
 
 
-@pytest.mark.parametrize("kind", ["states", "principal"])
-def test_coordinates_keep_what_can_be_read_from_the_states(model_text, kind):
-    """The states are a linear image of them, so that nothing is lost at full width."""
+@pytest.mark.parametrize("kind", ["states", "centred"])
+def test_coordinates_keep_the_distances_of_the_states(model_text, kind):
     plan, loaded, data, embeddings = parts(model_text, kind)
     states = hidden_states(loaded.model, data.contexts, loaded.bos, (plan.layer,)).states[0]
-    image = np.linalg.lstsq(embeddings, states, rcond=None)[0]
-    assert np.allclose(embeddings @ image, states)
-    if kind == "states":  # and distances are the same
-        assert np.allclose(embeddings @ embeddings.T, states @ states.T)
-
-
-def test_principal_coordinates_have_falling_variances_and_the_largest_first():
-    states = np.random.default_rng(1).standard_normal((30, 4)) * [1, 5, 2, 0.5] + 3
-    coordinates = principal_coordinates(states)
-    assert np.ptp(coordinates[:, 0]) == 0
-    covariance = np.cov(coordinates[:, 1:], rowvar=False)
-    falling = np.sort(np.linalg.eigvalsh(np.cov(states, rowvar=False)))[::-1]
-    assert covariance == pytest.approx(np.diag(falling), abs=1e-12)
-
-
-def test_words_at_one_place_contribute_equally_and_places_differently(model_text):
-    """Sums over the words: exchanging the words of two contexts at one place keeps the total."""
-    *_, data, embeddings = parts(model_text, "words")
-    rows = {tuple(context): row for context, row in zip(data.contexts, embeddings, strict=True)}
-    squares = [
-        (a, b, c, d)
-        for a, b in rows
-        for c, d in rows
-        if a < c and b < d and (a, d) in rows and (c, b) in rows
-    ]
-    assert squares
-    for a, b, c, d in squares:
-        assert np.allclose(rows[a, b] + rows[c, d], rows[a, d] + rows[c, b])
-    a, b = next((a, b) for a, b in rows if a != b and (b, a) in rows)
-    assert not np.allclose(rows[a, b], rows[b, a])
+    assert pdist(embeddings) == pytest.approx(pdist(states))
+    mean = np.linalg.norm(embeddings.mean(axis=0))
+    assert mean == pytest.approx(np.linalg.norm(states.mean(axis=0)) * (kind == "states"))
