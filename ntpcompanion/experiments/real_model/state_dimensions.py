@@ -1,5 +1,6 @@
 """How many dimensions of a language model's hidden states separate the contexts of a text?"""
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -105,16 +106,17 @@ def proved_sides(
     table: ContextTable, max_iterations: int, max_undecided: int
 ) -> tuple[int | None, int]:
     """The smallest d that is proved separable, None if there is none, and the largest that is
-    proved not separable, by bisection; where a decision fails its neighbours are tried, until
-    `max_undecided` have failed.
+    proved not separable, by bisection: always in the middle of the longest run of dimensions that
+    were not tried, until none is left or `max_undecided` decisions have failed.
     """
     low, high = 0, table.dim + 1
-    undecided: set[int] = set()
+    undecided: list[int] = []
     while len(undecided) < max_undecided:
-        left = [d for d in range(low + 1, high) if d not in undecided]
-        if not left:
+        ends = [low, *(d for d in sorted(undecided) if low < d < high), high]
+        below, above = max(pairwise(ends), key=lambda run: run[1] - run[0])
+        if above - below < 2:
             break
-        d = left[len(left) // 2]
+        d = (below + above) // 2
         first = ContextTable(table.embeddings[:, :d], table.next_token, table.weight)
         verdict = check_separability(first, max_iterations=max_iterations).verdict
         if verdict is Verdict.SEPARABLE:
@@ -122,7 +124,7 @@ def proved_sides(
         elif verdict is Verdict.NOT_SEPARABLE:
             low = d
         else:
-            undecided.add(d)
+            undecided.append(d)
     return (high if high <= table.dim else None), low
 
 
