@@ -38,8 +38,8 @@ class Plan(ModelText):
         ),
     ]
     layer: Annotated[int, Field(ge=0, description="of the states, blocks of the model")]
-    max_iterations: Annotated[int, Field(ge=1, description="of one decision, at most")] = 1_600
-    max_undecided: Annotated[int, Field(ge=1, description="decisions that fail before the end")] = 4
+    max_iterations: Annotated[int, Field(ge=1, description="of one decision, at most")] = 4_800
+    max_undecided: Annotated[int, Field(ge=1, description="decisions that fail before the end")] = 3
 
 
 class Result(Sides):
