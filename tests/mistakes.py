@@ -1,6 +1,5 @@
 """What a user may write by mistake in the place of an argument, and what must be said to it."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -46,24 +45,15 @@ def trials(
     right: Mapping[str, tuple[Callable, dict]],
     own: Mapping[str, tuple] | None = None,
 ) -> list:
-    """A trial for every mistake of a kind, of the first argument of that kind, and one for each
-    other argument: rows are `call: argument=kind …`, calls those of `right`; kinds are those of
-    MISTAKES, and what a package adds in `own`.
+    """A trial for every argument, with all mistakes of its kind: rows are `call: argument=kind …`,
+    calls those of `right`; kinds are those of MISTAKES, and what a package adds in `own`.
     """
-    found, kinds, turns = [], {**MISTAKES, **(own or {})}, Counter()
-    for row in rows.strip().splitlines():
-        name, _, pairs = row.partition(":")
-        call, arguments = right[name]
-        for argument, kind in (pair.split("=") for pair in pairs.split()):
-            mistakes = list(enumerate(kinds[kind]))
-            if turn := turns[kind]:
-                mistakes = [mistakes[turn % len(mistakes)]]
-            turns[kind] += 1
-            found += [
-                pytest.param(call, arguments, argument, value, id=f"{name}-{argument}-{number}")
-                for number, value in mistakes
-            ]
-    return found
+    kinds = {**MISTAKES, **(own or {})}
+    return [
+        pytest.param(*right[name], argument, kinds[kind], id=f"{name}-{argument}-{kind}")
+        for name, _, pairs in (row.partition(":") for row in rows.strip().splitlines())
+        for argument, kind in (pair.split("=") for pair in pairs.split())
+    ]
 
 
 def wrong_calls(
@@ -71,21 +61,27 @@ def wrong_calls(
     right: Mapping[str, tuple[Callable, dict]],
     own: Mapping[str, tuple] | None = None,
 ) -> Callable:
-    """The test of a room that each of its `trials` is answered by a sentence."""
+    """The test of a room that each of its `trials` is answered by sentences."""
 
-    @pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(rows, right, own))
+    @pytest.mark.parametrize(("call", "arguments", "argument", "values"), trials(rows, right, own))
     @pytest.mark.usefixtures("unchecked_shapes")
-    def test(call: Callable, arguments: dict, argument: str, value: object) -> None:
-        check_named(call, arguments, argument, value)
+    def test(call: Callable, arguments: dict, argument: str, values: tuple) -> None:
+        for value in values:
+            print(f"{argument}={value!r}")  # shown if it fails
+            check_named(call, arguments, argument, value)
 
     return test
 
 
+def made_fresh(arguments: Mapping[str, object]) -> dict[str, object]:
+    """The arguments of a call; a function among them makes the one that stands for it."""
+    return {name: made() if callable(made) else made for name, made in arguments.items()}
+
+
 def check_named(call: Callable, arguments: dict, argument: str, value: object) -> None:
     """The mistake is answered by a sentence that names the argument and says what came."""
-    fresh = {name: made() if callable(made) else made for name, made in arguments.items()}
     with pytest.raises(ValueError) as rejection:
-        _finished(call(**fresh | {argument: value}))
+        _finished(call(**made_fresh(arguments) | {argument: value}))
     sentence = str(rejection.value)
     assert f"`{argument}`" in sentence
     assert sentence.endswith(".")

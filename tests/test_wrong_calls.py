@@ -1,12 +1,11 @@
 """Every argument of the public names, wrong in every way that a user may get it wrong."""
 
 import numpy as np
-import pytest
 import torch
 
 from ntpcompanion import languages as la
 from ntpcompanion import linear as li
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 
 
 def rng():
@@ -113,7 +112,4 @@ WordModel: model=table
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT)
