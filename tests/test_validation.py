@@ -8,16 +8,12 @@ import pytest
 import torch
 
 from ntpcompanion import validation as v
-from ntpcompanion.dyck.bracket_counting import learning_curve, success_probability
-from ntpcompanion.dyck.bracket_transformer import Parameters, predict
-from ntpcompanion.dyck.minimizer_path import follow_label_noise, follow_trace_flow
-from ntpcompanion.dyck.sentences import balanced_sentences, mask_each, masked_support
-from ntpcompanion.dyck.solutions import random_features, transferable
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.toy_models import bernoulli, linear_product
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.linear.tables.contexts import ContextTable
+from tests.dyck.test_wrong_calls import RIGHT as DYCK
 from tests.flatness.test_wrong_calls import RIGHT as FLATNESS
 from tests.languages.test_wrong_calls import RIGHT as LANGUAGES
 from tests.mistakes import made_fresh
@@ -122,32 +118,17 @@ def rng():
 
 TOY = bernoulli(0.8, 2.0)
 TABLE = RIGHT["descend"][1]["table"]
-COUNTER = transferable(4)
-LABEL_NOISE = {"start": COUNTER, "learning_rate": 0.1, "steps": 2, "rng": rng, "label_noise": 0.0}
-CURVE = {"parameters": COUNTER, "sizes": [1], "draws": 2, "rng": rng}
 TEXT = {"tokens": np.arange(3), "vocab_size": 3, "context_length": 1, "dim": 2, "rng": rng}
-NEURON = {"W_Q": np.eye(2), "W_K": np.eye(2), "W_V": np.ones((1, 2)), "u": np.ones(1)}
 CALLS_OF_ONE = {
-    "Parameters": (Parameters, NEURON),
-    "balanced_sentences": (balanced_sentences, {}),
     "bernoulli": (bernoulli, {"a": 1.0}),
     "cross_entropy": (TABLE.cross_entropy, {}),
     "excess": (TABLE.excess, {}),
-    "follow_label_noise": (follow_label_noise, LABEL_NOISE),
-    "follow_trace_flow": (follow_trace_flow, {"start": COUNTER}),
     "from_tokens": (ContextTable.from_tokens, TEXT),
     "hmm": (HMM, {"initial": [1.0], "transition": [[1.0]], "emission": [[1.0]], "length": 2}),
-    "learning_curve": (learning_curve, CURVE),
     "linear_product": (linear_product, {"rng": rng}),
-    "mask_each": (mask_each, {"mask_sign": "fixed"}),
-    "masked_support": (masked_support, {"T": 4}),
-    "predict": (predict, {"parameters": COUNTER}),
-    "random_features": (random_features, {"T": 4, "width": 50, "rng": rng}),
-    "success_probability": (success_probability, {"T": 4}),
     "table": (ContextTable, {"embeddings": [[1.0]], "next_token": [[1.0, 0.0]], "weight": [1.0]}),
-    "transferable": (transferable, {}),
 }
-CALLS = {**LANGUAGES, **FLATNESS, **RIGHT, **CALLS_OF_ONE}
+CALLS = {**DYCK, **LANGUAGES, **FLATNESS, **RIGHT, **CALLS_OF_ONE}
 # a mistake, what is said of it after the name of the argument, and where it may be made
 SAME_MISTAKE_SAME_SENTENCE = [
     (
@@ -225,17 +206,28 @@ SAME_MISTAKE_SAME_SENTENCE = [
     (
         np.array([[np.nan, 0.4]]),
         "holds nan (1 entries are not finite). Remove or replace them.",
-        "table.next_token hmm.emission ConditionalModel.distributions Parameters.W_V",
+        "table.next_token hmm.emission ConditionalModel.distributions",
     ),
     (
         torch.tensor([np.nan, 0.4], dtype=torch.float64),
         "holds nan (1 entries are not finite). Remove or replace them.",
-        "full_hessian.theta",
+        "full_hessian.theta Parameters.u",
     ),
     (
         [1.0, 2.0],
         "must be a torch.Tensor, got a list. Wrap it in torch.tensor.",
         "HMM.log_prob.tokens fisher_trace.theta fisher_trace.inputs follow_sgd.start",
+    ),
+    (
+        5,
+        "must be even and at least 2, got 5. A balanced sentence has as many ⟨ as ⟩.",
+        "balanced_sentences.T dyck_sentences.T downstream_strings.T masked_support.T circulant.T",
+    ),
+    (
+        14,
+        "must be at most 12, got 14. All sentences are enumerated, and longer ones do not fit in "
+        "memory.",
+        "balanced_sentences.T downstream_strings.T",
     ),
     ("best", "must be one of 'dual', 'cvxpy', got 'best'.", "solve_ntp_svm.method"),
     ("best", "must be one of 'gd', 'ngd', 'adam', 'sgd', got 'best'.", "descend.optimizer"),
