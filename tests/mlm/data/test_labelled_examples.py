@@ -44,6 +44,7 @@ def test_what_is_no_posterior_is_refused(posterior, words):
 
 ROWS = torch.zeros(3, 2)
 WRONG = [
+    ((ROWS, torch.tensor([0, 0, 0]), 0), "`classes` must be at least 2, got 0"),
     (
         (ROWS[:0], torch.tensor([], dtype=torch.int64), 2),
         "`labels`",
