@@ -1,6 +1,5 @@
 """What a user may write by mistake in the place of an argument, and what must be said to it."""
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -13,7 +12,7 @@ HOLES = np.full((2, 2), np.nan)
 MISTAKES: Mapping[str, tuple] = {
     "integer": ("3", 2.5, True, -1, np.nan, None),
     "index": ("1", 1.5, None, 9),
-    "positive": ("x", np.nan, True, -1.0, None, np.ones(2), np.inf),
+    "positive": ("x", np.nan, True, -1.0, 0.0, None, np.ones(2), np.inf),
     "number": ("x", np.nan, True, None, np.ones(2)),
     "table": (None, np.eye(2), "table"),
     "rng": (0, None, np.random),
@@ -32,9 +31,11 @@ MISTAKES: Mapping[str, tuple] = {
     "frame": (None, [1, 2], "frame", FRAME.rename(columns=str.upper), pd.DataFrame()),
     "counts": (None, [], [1, 2], "counts"),
     "point": ([1.0, 2.0], np.ones(2), None, torch.ones((2, 2)), torch.full((2,), torch.nan)),
-    "columns": (None, np.eye(2), torch.ones((2, 3), dtype=torch.float64), torch.eye(2)),
+    "columns": (None, np.eye(2), torch.ones(2, 3).double(), torch.eye(2), torch.ones(2).double()),
     "inputs": (None, np.ones((3, 2)), torch.ones(()), torch.ones((0, 2))),
-    "size": ("3", 2.5, True, 0, -1, np.nan),
+    "size": ("3", 2.5, True, 0, -1, np.nan, None),
+    "two": ("3", 2.5, True, 1, 0, -1, np.nan, None),
+    "size_or_none": ("3", 2.5, True, 0, -1, np.nan),
     "values": ("x", None, [], [1.0], [1.0, np.nan]),
     "device": ("gpu", 3.5),
     "dtype": ("float64", int, torch.int64),
@@ -46,24 +47,15 @@ def trials(
     right: Mapping[str, tuple[Callable, dict]],
     own: Mapping[str, tuple] | None = None,
 ) -> list:
-    """A trial for every mistake of a kind, of the first argument of that kind, and one for each
-    other argument: rows are `call: argument=kind …`, calls those of `right`; kinds are those of
-    MISTAKES, and what a package adds in `own`.
+    """A trial for every argument, with all mistakes of its kind: rows are `call: argument=kind …`,
+    calls those of `right`; kinds are those of MISTAKES, and what a package adds in `own`.
     """
-    found, kinds, turns = [], {**MISTAKES, **(own or {})}, Counter()
-    for row in rows.strip().splitlines():
-        name, _, pairs = row.partition(":")
-        call, arguments = right[name]
-        for argument, kind in (pair.split("=") for pair in pairs.split()):
-            mistakes = list(enumerate(kinds[kind]))
-            if turn := turns[kind]:
-                mistakes = [mistakes[turn % len(mistakes)]]
-            turns[kind] += 1
-            found += [
-                pytest.param(call, arguments, argument, value, id=f"{name}-{argument}-{number}")
-                for number, value in mistakes
-            ]
-    return found
+    kinds = {**MISTAKES, **(own or {})}
+    return [
+        pytest.param(*right[name], argument, kinds[kind], id=f"{name}-{argument}-{kind}")
+        for name, _, pairs in (row.partition(":") for row in rows.strip().splitlines())
+        for argument, kind in (pair.split("=") for pair in pairs.split())
+    ]
 
 
 def wrong_calls(
@@ -71,21 +63,27 @@ def wrong_calls(
     right: Mapping[str, tuple[Callable, dict]],
     own: Mapping[str, tuple] | None = None,
 ) -> Callable:
-    """The test of a room that each of its `trials` is answered by a sentence."""
+    """The test of a room that each of its `trials` is answered by sentences."""
 
-    @pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(rows, right, own))
+    @pytest.mark.parametrize(("call", "arguments", "argument", "values"), trials(rows, right, own))
     @pytest.mark.usefixtures("unchecked_shapes")
-    def test(call: Callable, arguments: dict, argument: str, value: object) -> None:
-        check_named(call, arguments, argument, value)
+    def test(call: Callable, arguments: dict, argument: str, values: tuple) -> None:
+        for value in values:
+            print(f"{argument}={value!r}")  # shown if it fails
+            check_named(call, arguments, argument, value)
 
     return test
 
 
+def made_fresh(arguments: Mapping[str, object]) -> dict[str, object]:
+    """The arguments of a call; a function among them makes the one that stands for it."""
+    return {name: made() if callable(made) else made for name, made in arguments.items()}
+
+
 def check_named(call: Callable, arguments: dict, argument: str, value: object) -> None:
     """The mistake is answered by a sentence that names the argument and says what came."""
-    fresh = {name: made() if callable(made) else made for name, made in arguments.items()}
     with pytest.raises(ValueError) as rejection:
-        _finished(call(**fresh | {argument: value}))
+        _finished(call(**made_fresh(arguments) | {argument: value}))
     sentence = str(rejection.value)
     assert f"`{argument}`" in sentence
     assert sentence.endswith(".")

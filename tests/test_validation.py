@@ -8,38 +8,16 @@ import pytest
 import torch
 
 from ntpcompanion import validation as v
-from ntpcompanion.dyck.bracket_counting import learning_curve, success_probability
-from ntpcompanion.dyck.bracket_transformer import Parameters, predict
-from ntpcompanion.dyck.minimizer_path import follow_label_noise, follow_trace_flow
-from ntpcompanion.dyck.sentences import balanced_sentences, mask_each, masked_support
-from ntpcompanion.dyck.solutions import random_features, transferable
-from ntpcompanion.flatness.averages import mean_and_error
-from ntpcompanion.flatness.drift import follow_ode
-from ntpcompanion.flatness.ensemble import follow_sgd
-from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.toy_models import bernoulli, linear_product
-from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
-from ntpcompanion.languages.grammars.levelled_grammars import random_levelled_pcfg, span_labels
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
-from ntpcompanion.languages.language import estimate_entropy_floor
-from ntpcompanion.languages.random_hmms import random_block_hmm
-from ntpcompanion.languages.text.counting import count_contexts
-from ntpcompanion.languages.text.words import encode
-from ntpcompanion.linear.dynamics.descent import descend
-from ntpcompanion.linear.dynamics.excess_bounds import excess_bound
-from ntpcompanion.linear.dynamics.flow import gradient_flow
-from ntpcompanion.linear.dynamics.regularization_path import regularization_path
-from ntpcompanion.linear.separability.decision import (
-    check_compatibility,
-    check_separability,
-    project_onto_F,
-)
-from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
-from ntpcompanion.linear.tables.autoregressive import recurrent_states
 from ntpcompanion.linear.tables.contexts import ContextTable
-from ntpcompanion.linear.thresholds.threshold import predicted_threshold
+from tests.dyck.test_wrong_calls import RIGHT as DYCK
+from tests.flatness.test_wrong_calls import RIGHT as FLATNESS
+from tests.languages.test_wrong_calls import RIGHT as LANGUAGES
+from tests.mistakes import made_fresh
+from tests.test_wrong_calls import RIGHT
 
 MASKED = np.ma.masked_array([[1.0, 2.0], [3.0, 4.0]], mask=[[0, 1], [0, 0]])
 
@@ -134,267 +112,142 @@ def test_what_is_right_passes_in_the_form_the_mathematics_takes():
         v.check_device("device", device)
 
 
-TABLE = ContextTable.random(4, 3, 1, 6, np.random.default_rng(0))
-TOY = bernoulli(0.8, 2.0)
-HALF = torch.full((2,), 0.5, dtype=torch.float64)
-LANGUAGE = HMM(HALF, torch.eye(2), torch.eye(2), 3)
-GRAMMAR = PCFG(torch.ones(1), torch.full((1, 1, 1), 0.5), torch.full((1, 1), 0.5))
-
-
-def fisher(**change):
-    arguments = {
-        "logits": lambda t, x: x * t,
-        "theta": torch.ones(2).double(),
-        "inputs": torch.ones(3, 2).double(),
-        "labels_per_input": 1,
-        "generator": torch.Generator(),
-    } | change
-    return fisher_trace(**arguments)
-
-
-def probed(probes=2, generator=None):
-    theta = torch.ones(2).double()
-    generator = torch.Generator() if generator is None else generator
-    return hutchinson_trace(lambda t: t.square().sum(), theta, probes=probes, generator=generator)
-
-
-def descending(**change):
-    arguments = {
-        "optimizer": "gd",
-        "learning_rate": 0.1,
-        "steps": 2,
-        "keep": 1,
-        "rng": np.random.default_rng(0),
-    } | change
-    return descend(TABLE, **arguments)
-
-
 def rng():
     return np.random.default_rng(0)
 
 
-# a mistake, the sentence with the argument's name left out, and calls by argument
+TOY = bernoulli(0.8, 2.0)
+TABLE = RIGHT["descend"][1]["table"]
+TEXT = {"tokens": np.arange(3), "vocab_size": 3, "context_length": 1, "dim": 2, "rng": rng}
+CALLS_OF_ONE = {
+    "bernoulli": (bernoulli, {"a": 1.0}),
+    "cross_entropy": (TABLE.cross_entropy, {}),
+    "excess": (TABLE.excess, {}),
+    "from_tokens": (ContextTable.from_tokens, TEXT),
+    "hmm": (HMM, {"initial": [1.0], "transition": [[1.0]], "emission": [[1.0]], "length": 2}),
+    "linear_product": (linear_product, {"rng": rng}),
+    "table": (ContextTable, {"embeddings": [[1.0]], "next_token": [[1.0, 0.0]], "weight": [1.0]}),
+}
+CALLS = {**DYCK, **LANGUAGES, **FLATNESS, **RIGHT, **CALLS_OF_ONE}
+# a mistake, what is said of it after the name of the argument, and where it may be made
 SAME_MISTAKE_SAME_SENTENCE = [
     (
         0,
         "must be a numpy.random.Generator, got 0. Use np.random.default_rng(seed).",
-        {
-            "linear": ("rng", lambda x: ContextTable.random(3, 3, 1, 2, x)),
-            "linear text": ("rng", lambda x: ContextTable.from_tokens(np.arange(3), 3, 1, 2, x)),
-            "linear descent": ("rng", lambda x: descending(rng=x)),
-            "linear states": ("rng", lambda x: recurrent_states(np.zeros((1, 2), int), 2, 2, x)),
-            "languages": ("rng", lambda x: random_block_hmm(x)),
-            "languages grammar": ("rng", lambda x: random_levelled_pcfg(x)),
-            "flatness": ("rng", lambda x: follow_sgd(TOY.model, TOY.start, 0.1, 2, 1, 2, x)),
-            "flatness models": ("rng", lambda x: linear_product(x)),
-            "dyck": ("rng", lambda x: random_features(4, 50, x)),
-            "dyck curve": ("rng", lambda x: learning_curve(transferable(4), [1], 2, x)),
-            "dyck valley": (
-                "rng",
-                lambda x: follow_label_noise(transferable(4), 0.1, 2, x, label_noise=0.0),
-            ),
-        },
+        "random.rng from_tokens.rng descend.rng recurrent_states.rng random_block_hmm.rng "
+        "random_levelled_pcfg.rng follow_sgd.rng linear_product.rng random_features.rng "
+        "learning_curve.rng follow_label_noise.rng",
     ),
     (
         7,
         "must be a torch.Generator, got 7. Use torch.Generator().manual_seed(seed).",
-        {
-            "languages": ("generator", lambda x: LANGUAGE.sample(2, x)),
-            "languages grammar": ("generator", lambda x: GRAMMAR.sample(2, x, max_length=3)),
-            "languages floor": ("generator", lambda x: estimate_entropy_floor(LANGUAGE, 2, x)),
-            "flatness": ("generator", lambda x: fisher(generator=x)),
-            "flatness probes": ("generator", lambda x: probed(generator=x)),
-        },
+        "HMM.sample.generator PCFG.sample.generator estimate_entropy_floor.generator "
+        "fisher_trace.generator hutchinson_trace.generator",
     ),
     (
         "many",
         "must be an integer, got 'many'.",
-        {
-            "linear": ("max_iterations", lambda x: check_separability(TABLE, max_iterations=x)),
-            "linear svm": ("max_iterations", lambda x: solve_ntp_svm(TABLE, max_iterations=x)),
-            "linear steps": ("steps", lambda x: descending(steps=x)),
-            "linear threshold": ("vocab_size", lambda x: predicted_threshold(x, 1)),
-            "languages": ("n", lambda x: LANGUAGE.sample(x, torch.Generator())),
-            "languages grammar": ("n", lambda x: GRAMMAR.sample(x, torch.Generator())),
-            "languages words": ("vocab_size", lambda x: encode(["a"], x)),
-            "languages counts": ("vocab_size", lambda x: count_contexts([0, 1], x, [1])),
-            "flatness": ("labels_per_input", lambda x: fisher(labels_per_input=x)),
-            "flatness probes": ("probes", lambda x: probed(x)),
-            "flatness flow": ("points", lambda x: follow_ode(TOY.model, TOY.start, 1.0, points=x)),
-            "dyck": ("T", balanced_sentences),
-            "dyck chance": ("n", lambda x: success_probability(4, x)),
-            "dyck width": ("width", lambda x: random_features(4, x, rng())),
-        },
+        "check_separability.max_iterations solve_ntp_svm.max_iterations descend.steps "
+        "predicted_threshold.vocab_size HMM.sample.n PCFG.sample.n encode.vocab_size "
+        "count_contexts.vocab_size fisher_trace.labels_per_input hutchinson_trace.probes "
+        "follow_ode.points balanced_sentences.T success_probability.n random_features.width",
     ),
     (
         np.nan,
         "must be an integer, got nan.",
-        {
-            "linear": ("max_iterations", lambda x: check_separability(TABLE, max_iterations=x)),
-            "linear svm": ("max_iterations", lambda x: solve_ntp_svm(TABLE, max_iterations=x)),
-            "linear ties": (
-                "max_iterations",
-                lambda x: check_compatibility(TABLE, max_iterations=x),
-            ),
-            "languages": ("length", lambda x: HMM([1.0], [[1.0]], [[1.0]], x)),
-            "flatness": ("chunk_size", lambda x: fisher(chunk_size=x)),
-            "dyck": ("T", transferable),
-        },
+        "check_separability.max_iterations solve_ntp_svm.max_iterations "
+        "check_compatibility.max_iterations hmm.length fisher_trace.chunk_size transferable.T",
     ),
     (
         True,
         "must be an integer, got True.",
-        {
-            "linear": ("max_iterations", lambda x: solve_ntp_svm(TABLE, max_iterations=x)),
-            "linear sizes": ("dim", lambda x: ContextTable.random(3, 3, 1, x, rng())),
-            "languages": ("n", lambda x: LANGUAGE.sample(x, torch.Generator())),
-            "flatness": ("probes", lambda x: probed(x)),
-            "flatness batch": (
-                "batch_size",
-                lambda x: follow_ode(TOY.model, TOY.start, 1.0, batch_size=x),
-            ),
-            "dyck": ("n", lambda x: success_probability(4, x)),
-        },
+        "solve_ntp_svm.max_iterations random.dim HMM.sample.n hutchinson_trace.probes "
+        "follow_ode.batch_size success_probability.n",
     ),
     (
         -3,
         "must be at least 1, got -3.",
-        {
-            "linear": ("max_iterations", lambda x: check_separability(TABLE, max_iterations=x)),
-            "linear sizes": ("num_contexts", lambda x: ContextTable.random(x, 3, 1, 2, rng())),
-            "languages": ("length", lambda x: HMM([1.0], [[1.0]], [[1.0]], x)),
-            "languages lengths": ("max_length", lambda x: GRAMMAR.length_distribution(x)),
-            "flatness": ("labels_per_input", lambda x: fisher(labels_per_input=x)),
-            "flatness replicas": (
-                "replicas",
-                lambda x: follow_sgd(TOY.model, TOY.start, 0.1, 2, 1, x, rng()),
-            ),
-            "dyck": ("width", lambda x: random_features(4, x, rng())),
-        },
+        "check_separability.max_iterations random.num_contexts hmm.length "
+        "PCFG.length_distribution.max_length fisher_trace.labels_per_input follow_sgd.replicas "
+        "random_features.width",
     ),
     (
         "far",
         "must be a number, got 'far'.",
-        {
-            "linear": ("time_limit", lambda x: check_separability(TABLE, time_limit=x)),
-            "linear svm": ("tol", lambda x: solve_ntp_svm(TABLE, tol=x)),
-            "linear flow": ("tol", lambda x: gradient_flow(TABLE, [1.0], tol=x)),
-            "linear rate": ("learning_rate", lambda x: descending(learning_rate=x)),
-            "languages": ("stop", lambda x: random_levelled_pcfg(rng(), stop=x)),
-            "flatness": ("horizon", lambda x: follow_ode(TOY.model, TOY.start, x)),
-            "flatness models": ("probability", lambda x: bernoulli(x, 1.0)),
-            "dyck": ("horizon", lambda x: follow_trace_flow(transferable(4), x)),
-        },
+        "check_separability.time_limit solve_ntp_svm.tol gradient_flow.tol descend.learning_rate "
+        "random_levelled_pcfg.stop follow_ode.horizon bernoulli.probability "
+        "follow_trace_flow.horizon",
     ),
     (
         np.nan,
         "must be positive and finite, got nan.",
-        {
-            "linear": ("time_limit", lambda x: solve_ntp_svm(TABLE, time_limit=x)),
-            "flatness": ("horizon", lambda x: follow_ode(TOY.model, TOY.start, x)),
-            "flatness rate": (
-                "learning_rate",
-                lambda x: follow_sgd(TOY.model, TOY.start, x, 2, 1, 2, rng()),
-            ),
-            "dyck": ("horizon", lambda x: follow_trace_flow(transferable(4), x)),
-        },
+        "solve_ntp_svm.time_limit follow_ode.horizon follow_sgd.learning_rate "
+        "follow_trace_flow.horizon",
     ),
     (
         "numbers",
         "must be an array of numbers, got 'numbers'.",
-        {
-            "linear": ("embeddings", lambda x: ContextTable(x, [[1.0, 0.0]], [1.0])),
-            "linear distributions": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
-            "linear decoder": ("W", lambda x: TABLE.cross_entropy(x)),
-            "linear projection": ("W", lambda x: project_onto_F(TABLE, x)),
-            "linear bound": ("finite_part", lambda x: excess_bound(TABLE, x, 1.0)),
-            "linear radii": ("radii", lambda x: regularization_path(TABLE, x)),
-            "languages": ("initial", lambda x: HMM(x, [[1.0]], [[1.0]], 2)),
-            "languages grammar": ("binary", lambda x: PCFG([1.0], x, [[0.6]])),
-            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
-            "flatness means": ("values", mean_and_error),
-            "dyck": ("u", lambda x: Parameters(np.eye(4), np.eye(4), np.ones((1, 4)), x)),
-            "dyck inputs": ("inputs", lambda x: predict(transferable(4), x)),
-        },
+        "table.embeddings table.next_token cross_entropy.W project_onto_F.W "
+        "excess_bound.finite_part regularization_path.radii hmm.initial PCFG.binary "
+        "ConditionalModel.distributions mean_and_error.values Parameters.u predict.inputs",
     ),
     (
         MASKED,
         "is a masked array with 1 masked entries, and its mask would be ignored. Fill them or "
         "leave them out.",
-        {
-            "linear": ("embeddings", lambda x: ContextTable(x, [[1.0, 0.0]], [1.0])),
-            "linear distributions": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
-            "linear decoder": ("W", lambda x: TABLE.excess(x)),
-            "languages": ("transition", lambda x: HMM([0.5, 0.5], x, np.eye(2), 2)),
-            "languages tokens": ("tokens", lambda x: count_contexts(x.astype(int), 5, [1])),
-            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
-            "dyck": ("W_V", lambda x: Parameters(np.eye(2), np.eye(2), x, np.ones(2))),
-            "dyck sentences": ("sentences", lambda x: mask_each(x.astype(int), "fixed")),
-        },
+        "table.embeddings table.next_token excess.W HMM.transition count_contexts.tokens "
+        "ConditionalModel.distributions Parameters.W_V mask_each.sentences",
     ),
     (
         [[0.5, 0.4]],
         "row 0 sums to 0.9, not to 1 within 1e-08. Divide each row by its sum in float64.",
-        {
-            "linear": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
-            "languages": ("emission", lambda x: HMM([1.0], [[1.0]], x, 2)),
-            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
-        },
+        "table.next_token hmm.emission ConditionalModel.distributions",
     ),
     (
         np.array([[np.nan, 0.4]]),
         "holds nan (1 entries are not finite). Remove or replace them.",
-        {
-            "linear": ("next_token", lambda x: ContextTable([[1.0]], x, [1.0])),
-            "languages": ("emission", lambda x: HMM([1.0], [[1.0]], x, 2)),
-            "flatness": ("distributions", lambda x: ConditionalModel(TOY.model.logits, x, [1.0])),
-            "flatness vector": (
-                "theta",
-                lambda x: full_hessian(lambda t: t.square().sum(), torch.tensor(x[0])),
-            ),
-            "dyck": ("W_V", lambda x: Parameters(np.eye(2), np.eye(2), x, np.ones(1))),
-        },
+        "table.next_token hmm.emission ConditionalModel.distributions",
+    ),
+    (
+        torch.tensor([np.nan, 0.4], dtype=torch.float64),
+        "holds nan (1 entries are not finite). Remove or replace them.",
+        "full_hessian.theta Parameters.u",
     ),
     (
         [1.0, 2.0],
         "must be a torch.Tensor, got a list. Wrap it in torch.tensor.",
-        {
-            "languages": ("tokens", lambda x: LANGUAGE.log_prob(x)),
-            "flatness": ("theta", lambda x: fisher(theta=x)),
-            "flatness inputs": ("inputs", lambda x: fisher(inputs=x)),
-            "flatness start": ("start", lambda x: follow_sgd(TOY.model, x, 0.1, 2, 1, 2, rng())),
-        },
+        "HMM.log_prob.tokens fisher_trace.theta fisher_trace.inputs follow_sgd.start",
     ),
     (
-        "best",
-        None,
-        {
-            "linear": ("'dual', 'cvxpy'", lambda x: solve_ntp_svm(TABLE, method=x)),
-            "linear descent": ("'gd', 'ngd', 'adam', 'sgd'", lambda x: descending(optimizer=x)),
-            "languages": (
-                "'posterior', 'inside'",
-                lambda x: span_labels(GRAMMAR, torch.zeros(1, 1, dtype=torch.int64), 1, x),
-            ),
-            "dyck": ("'random', 'fixed'", lambda x: masked_support(4, x)),
-        },
+        5,
+        "must be even and at least 2, got 5. A balanced sentence has as many ⟨ as ⟩.",
+        "balanced_sentences.T dyck_sentences.T downstream_strings.T masked_support.T circulant.T",
     ),
+    (
+        14,
+        "must be at most 12, got 14. All sentences are enumerated, and longer ones do not fit in "
+        "memory.",
+        "balanced_sentences.T downstream_strings.T",
+    ),
+    ("best", "must be one of 'dual', 'cvxpy', got 'best'.", "solve_ntp_svm.method"),
+    ("best", "must be one of 'gd', 'ngd', 'adam', 'sgd', got 'best'.", "descend.optimizer"),
+    ("best", "must be one of 'posterior', 'inside', got 'best'.", "span_labels.by"),
+    ("best", "must be one of 'random', 'fixed', got 'best'.", "masked_support.mask_sign"),
 ]
-CALLS = [
-    pytest.param(mistake, sentence, name, call, id=f"{mistake}-{room}".replace("\n", ""))
-    for mistake, sentence, calls in SAME_MISTAKE_SAME_SENTENCE
-    for room, (name, call) in calls.items()
+PLACES = [
+    pytest.param(mistake, sentence, *place.rpartition(".")[::2], id=f"{number}-{place}")
+    for number, (mistake, sentence, places) in enumerate(SAME_MISTAKE_SAME_SENTENCE)
+    for place in places.split()
 ]
 
 
-@pytest.mark.parametrize(("mistake", "sentence", "name", "call"), CALLS)
+@pytest.mark.parametrize(("mistake", "sentence", "call", "argument"), PLACES)
 @pytest.mark.usefixtures("unchecked_shapes")
-def test_the_same_mistake_gets_the_same_sentence_in_every_room(mistake, sentence, name, call):
+def test_the_same_mistake_gets_the_same_sentence_in_every_room(mistake, sentence, call, argument):
+    function, arguments = CALLS[call]
     with pytest.raises(ValueError) as rejection:
-        call(mistake)
-    if sentence is None:
-        assert f"must be one of {name}, got {mistake!r}." in str(rejection.value)
-    else:
-        assert str(rejection.value) == f"`{name}` {sentence}"
+        function(**made_fresh(arguments) | {argument: mistake})
+    assert str(rejection.value) == f"`{argument}` {sentence}"
 
 
 @pytest.mark.usefixtures("unchecked_shapes")

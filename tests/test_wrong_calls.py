@@ -1,12 +1,11 @@
 """Every argument of the public names, wrong in every way that a user may get it wrong."""
 
 import numpy as np
-import pytest
 import torch
 
 from ntpcompanion import languages as la
 from ntpcompanion import linear as li
-from tests.mistakes import check_named, trials
+from tests.mistakes import wrong_calls
 
 
 def rng():
@@ -73,39 +72,39 @@ RIGHT = {
 }
 WRONG = """
 ContextTable: embeddings=matrix next_token=matrix weight=vector
-random: num_contexts=integer vocab_size=integer support_size=integer dim=integer rng=rng
+random: num_contexts=size vocab_size=size support_size=size dim=size rng=rng
 DecomposedLoss: table=table
 certified_gap: table=table dual=matrix
-check_compatibility: table=table max_iterations=integer
-check_separability: table=table max_iterations=integer callback=function
+check_compatibility: table=table max_iterations=size
+check_separability: table=table max_iterations=size callback=function
 constraint_pairs: table=table
 cosine_distance: weights=matrix
-descend: table=table optimizer=choice learning_rate=positive steps=integer rng=rng epsilon=positive
+descend: table=table optimizer=choice learning_rate=positive steps=size rng=rng epsilon=positive
 descend: start=start betas=pair
 excess_bound: table=table finite_part=matrix gamma=number
-flatten_sequences: sequences=text states=matrix vocab_size=integer
+flatten_sequences: sequences=text states=matrix vocab_size=size
 gradient_flow: table=table log_times=vector start=start tol=positive
 measure_alignment: table=table weights=matrix w_mm=matrix
-predicted_threshold: vocab_size=integer support_size=integer
-project_onto_F: table=table W=matrix max_iterations=integer
-recurrent_states: tokens=tokens vocab_size=integer dim=integer rng=rng
+predicted_threshold: vocab_size=size support_size=size
+project_onto_F: table=table W=matrix max_iterations=size
+recurrent_states: tokens=tokens vocab_size=size dim=size rng=rng
 regularization_path: table=table radii=vector
 solve_ntp_svm: table=table tol=positive method=choice norm=choice dtype=dtype device=device
 solve_ntp_svm: callback=function
-statistical_dimension: vocab_size=integer support_size=integer
+statistical_dimension: vocab_size=size support_size=size
 step_bound: table=table
-count_contexts: tokens=tokens vocab_size=integer
-draw_derivation: grammar=table rng=rng max_words=integer
-encode: vocab_size=integer words=function
-estimate_entropy_floor: language=table sentences=integer generator=generator device=device
-estimate_entropy_floor: batch=integer
+count_contexts: tokens=tokens vocab_size=size
+draw_derivation: grammar=table rng=rng max_words=size
+encode: vocab_size=size words=function
+estimate_entropy_floor: language=table sentences=size generator=generator device=device
+estimate_entropy_floor: batch=size
 exact_entropy_floor: language=table
-frequent_contexts: counts=table vocabulary=text rows=integer successors=integer
+frequent_contexts: counts=table vocabulary=text rows=size successors=size
 load_opt: source=text
-random_block_hmm: rng=rng states=integer vocab=integer length=integer blocks=integer
+random_block_hmm: rng=rng states=size vocab=size length=size blocks=size
 random_block_hmm: transition_concentration=positive emission_concentration=positive
-random_levelled_pcfg: rng=rng symbols=integer vocab=integer depth=integer pairs=integer
-random_levelled_pcfg: words=integer stop=number
+random_levelled_pcfg: rng=rng symbols=size vocab=size depth=size pairs=size
+random_levelled_pcfg: words=size stop=number
 read_text: text=text
 span_labels: grammar=table tokens=tokens by=choice
 split_text: text=text
@@ -113,7 +112,4 @@ WordModel: model=table
 """
 
 
-@pytest.mark.parametrize(("call", "arguments", "argument", "value"), trials(WRONG, RIGHT))
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_wrong_argument_is_named_in_a_sentence(call, arguments, argument, value):
-    check_named(call, arguments, argument, value)
+test_a_wrong_argument_is_named_in_a_sentence = wrong_calls(WRONG, RIGHT)

@@ -82,8 +82,3 @@ def test_an_uncertain_integral_is_not_given(monkeypatch):
     monkeypatch.setattr(scipy.integrate, "quad", lambda *_: (1.0, 0.1))
     with pytest.raises(RuntimeError, match=r"^`T` = 6: the integral 1 is uncertain by 0\.1\."):
         wide_limits(6)
-
-
-def test_limits_of_odd_lengths_are_refused():
-    with pytest.raises(ValueError, match="`T` must be even and at least 2, got 7"):
-        wide_limits(7)

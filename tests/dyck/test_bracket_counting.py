@@ -218,22 +218,6 @@ def test_the_error_of_a_memoriser_is_the_worst(rng):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: success_probability(5, 1), "`T` must be even and at least 2, got 5"),
-        (lambda: expected_error(6, -1), "`n` must be at least 0, got -1"),
-        (lambda: success_probability(6, -2), "`n` must be at least 0, got -2"),
-        (lambda: balanced_fraction(0), "`T` must be even and at least 2, got 0"),
-        (
-            lambda: learning_curve(transferable(4), [], 5, np.random.default_rng(0)),
-            "`sizes` must hold at least 1",
-        ),
-        (
-            lambda: learning_curve(transferable(4), [0, 1], 5, np.random.default_rng(0)),
-            "`sizes` must be at least 1, got 0",
-        ),
-        (
-            lambda: learning_curve(transferable(4), [1], 1, np.random.default_rng(0)),
-            "`draws` must be at least 2, got 1",
-        ),
         (
             lambda: pooled([learning_curve(transferable(4), [1], 2, np.random.default_rng(0))]),
             "`curves` must hold at least 2 of LearningCurve, got 1",

@@ -78,34 +78,3 @@ def test_given_indicators_replace_the_sign_of_rounded_numbers():
 def test_the_loss_is_not_halved():
     inputs, targets = masked_support(4, "random")
     assert squared_loss(uniform_attention(np.ones((1, 8)), np.zeros(1)), inputs, targets) == 1
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (
-            {"W_V": np.zeros((0, 8)), "u": np.zeros(0)},
-            "`W_V` must be a matrix of floating-point numbers",
-        ),
-        ({"W_K": np.zeros((4, 4))}, r"`W_K` must be a matrix .* \(8, 8\) .*, got .* \(4, 4\)"),
-        ({"u": np.zeros(2)}, r"`u` must be a vector .* \(3\) .*, got .* \(2,\)"),
-        (
-            {"u": np.array([1, np.nan, 0])},
-            r"`u` holds nan \(1 entries are not finite\)",
-        ),
-        ({"u": ["a", "b", "c"]}, "`u` must be an array of numbers, got a list"),
-    ],
-)
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_parameters_that_do_not_fit_are_refused(change, words, rng):
-    with pytest.raises(ValueError, match=words):
-        Parameters(**vars(attentive(4, 3, rng)) | change)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_inputs_of_another_length_are_refused(rng):
-    with pytest.raises(
-        ValueError,
-        match=r"`inputs` must be .* shape \(240, 6, 8\), got .* shape \(240, 6, 12\)",
-    ):
-        predict(attentive(4, 3, rng), masked_support(6, "random")[0])

@@ -168,34 +168,6 @@ def test_paths_are_repeatable_and_leave_their_start_alone(start):
     assert (start.W_V == before).all()
 
 
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda s: follow_trace_flow(s, 0.0), r"`horizon` must be positive and finite, got 0\.0"),
-        (lambda s: follow_trace_flow(s, 1.0, snapshots=1), "`snapshots` must be at least 2, got 1"),
-        (
-            lambda s: follow_label_noise(s, 0.1, 0, rng(), label_noise=0.1),
-            "`steps` must be at least 1, got 0",
-        ),
-        (
-            lambda s: follow_label_noise(s, 0.1, 1, rng(), label_noise=-0.1),
-            r"`label_noise` must be at least 0, got -0\.1",
-        ),
-        (
-            lambda s: follow_regularized_adam(s, 0.1, 1, penalty=np.nan),
-            "`penalty` must be positive and finite, got nan",
-        ),
-        (
-            lambda s: follow_trace_flow(s, 1.0, mask_sign="none"),
-            "`mask_sign` must be one of 'random', 'fixed', got 'none'",
-        ),
-    ],
-)
-def test_paths_that_are_none_are_refused(call, words):
-    with pytest.raises(ValueError, match=words):
-        call(transferable(4))
-
-
 def test_noise_that_is_too_large_is_told(start):
     with (
         np.errstate(all="ignore"),

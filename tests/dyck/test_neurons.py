@@ -97,21 +97,3 @@ def test_neurons_that_never_wake_keep_a_finite_scale():
     parameters = neurons.parameters(masked_support(4, "fixed")[0].sum(1))
     assert parameters.u.tolist() == pytest.approx([4**0.25, 0])
     assert np.abs(parameters.W_V).max(1).tolist() == pytest.approx([4**0.75] * 2)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (
-            (np.zeros((0, 8), dtype=int), np.zeros(0, dtype=int)),
-            "`directions` must be a matrix of integers",
-        ),
-        (
-            (np.ones((1, 8), dtype=int), np.ones(1, dtype=int), 0),
-            "`denominator` must be at least 1, got 0",
-        ),
-    ],
-)
-def test_neurons_that_are_none_are_refused(arguments, words):
-    with pytest.raises(ValueError, match=words):
-        Neurons(*arguments)

@@ -103,39 +103,3 @@ def test_only_the_random_mask_sign_makes_the_support_symmetric():
 def test_the_circulant_of_four_brackets():
     assert circulant(4).tolist() == [[1, 1, -1], [-1, 1, 1], [1, -1, 1]]
     assert circulant(2).tolist() == [[1]]
-
-
-@pytest.mark.parametrize(
-    "function",
-    [
-        balanced_sentences,
-        dyck_sentences,
-        downstream_strings,
-        lambda T: masked_support(T, "random"),
-        circulant,
-    ],
-)
-@pytest.mark.parametrize("T", [5, 0, -2, 1])
-def test_lengths_that_no_balanced_sentence_has_are_refused(function, T):
-    with pytest.raises(
-        ValueError,
-        match=rf"`T` must be even and at least 2, got {T}. A balanced sentence has as many",
-    ):
-        function(T)
-
-
-def test_lengths_that_cannot_be_enumerated_are_refused():
-    circulant(14)
-    for function in (balanced_sentences, downstream_strings):
-        with pytest.raises(
-            ValueError, match=r"`T` must be at most 12, got 14\. All sentences are enumerated"
-        ):
-            function(14)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_another_mask_sign_is_refused():
-    with pytest.raises(
-        ValueError, match="`mask_sign` must be one of 'random', 'fixed', got 'both'"
-    ):
-        masked_support(4, "both")

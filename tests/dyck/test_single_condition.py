@@ -121,18 +121,3 @@ def test_without_spread_it_counts():
     assert exact_chain(two_values(6, Fraction(0)), z, targets) == exact_chain(
         transferable_neurons(6), z, targets
     )
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: two_values(5, HALF), "`T` must be even"),
-        (lambda: two_values(4, Fraction(1)), "`spread` must be at least 0 and below 1, got 1"),
-        (lambda: two_values(4, 0.5), "`spread` must be"),
-        (lambda: first_position_attention(4, 1.0), "`weight` must lie between 0 and 1"),
-    ],
-)
-def test_what_is_out_of_range_is_refused(build, words):
-    with pytest.raises(ValueError, match=words):
-        build()

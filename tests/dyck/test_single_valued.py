@@ -75,12 +75,3 @@ def test_a_grid_of_halves_finds_nothing_else():
         choices = [[b for b in range(-2, 3) if fits(values, z[:, 4 + t], b)] for t in range(4)]
         found |= {(*alpha, *beta) for beta in itertools.product(*choices)}
     assert {tuple(x / 2 for x in w) for w in found if any(w)} == families(4)
-
-
-@pytest.mark.parametrize(
-    ("T", "words"),
-    [(2, "`T` must be at least 4, got 2"), (5, "`T` must be even"), (14, "`T` must be at most 12")],
-)
-def test_lengths_without_pairs_to_swap_are_refused(T, words):
-    with pytest.raises(ValueError, match=words):
-        single_valued_neurons(T)

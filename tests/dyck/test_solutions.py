@@ -174,32 +174,3 @@ def test_random_neurons_fit_under_tilted_attention(rng):
     )
     assert squared_loss(found, *support) < 1e-16
     assert squared_gradient_norm(found, support[0]) > 2 * lower_bound(4)
-
-
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: transferable(5), "`T` must be even and at least 2, got 5"),
-        (
-            lambda: three_neurons(4, "none"),
-            "`mask_sign` must be one of 'random', 'fixed', got 'none'",
-        ),
-        (
-            lambda: with_dead_neuron(4, np.zeros(4, dtype=int)),
-            "`alpha` must not be all 0, got",
-        ),
-        (
-            lambda: with_dead_neuron(4, np.ones(3, dtype=int)),
-            r"`alpha` must be a vector of integers .* \(4\), got",
-        ),
-        (
-            lambda: random_features(4, 0, np.random.default_rng(0)),
-            "`width` must be at least 1, got 0",
-        ),
-        (lambda: tilted_attention(4, np.inf), "`tilt` must be a finite number, got inf"),
-    ],
-)
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_solutions_that_are_none_are_refused(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()

@@ -67,16 +67,3 @@ def test_its_own_head_counts_on_strings():
     inputs, targets = downstream_strings(6)
     error = np.mean((predict(found, inputs) - targets) ** 2)
     assert 0.1 < error * 4000 / (2 * 36 + 3 * 6) < 5
-
-
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: stein_features(3, 10, np.random.default_rng(0)), "`T` must be even"),
-        (lambda: stein_features(4, 0, np.random.default_rng(0)), "`width` must be at least 1"),
-        (lambda: single_neuron_variance(5), "`T` must be even"),
-    ],
-)
-def test_what_is_out_of_range_is_refused(build, words):
-    with pytest.raises(ValueError, match=words):
-        build()

@@ -116,20 +116,3 @@ def test_enough_strings_of_a_short_sentence_leave_no_error():
     """All 16 strings of T = 4 determine the head, whether drawn once or more often."""
     curve = wide_learning_curve(4, [200], 5, np.random.default_rng(0))
     assert curve.exact.tolist() == [1.0]
-
-
-@pytest.mark.parametrize(
-    ("build", "words"),
-    [
-        (lambda: arc_cosine_kernel(3), "`T` must be even"),
-        (lambda: wide_learning_curve(4, [], 5, np.random.default_rng(0)), "`sizes` must hold"),
-        (
-            lambda: wide_learning_curve(4, [2], 1, np.random.default_rng(0)),
-            "`draws` must be at least 2",
-        ),
-        (lambda: limiting_error(0.0), "`strings_per_position` must be positive"),
-    ],
-)
-def test_what_is_out_of_range_is_refused(build, words):
-    with pytest.raises(ValueError, match=words):
-        build()

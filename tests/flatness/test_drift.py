@@ -252,20 +252,3 @@ def test_full_batch_descent_moves_back_and_does_not_drift():
     assert float(toy.model.excess(quiet.thetas[-1]).max()) < 1e-12
     change = (imbalance(quiet.thetas[-1]) - imbalance(quiet.thetas[0])).abs().max()
     assert float(change) < 0.02 * float(imbalance(toy.start) - imbalance(thetas).mean())
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"horizon": 0.0}, r"`horizon` must be positive and finite, got 0\.0"),
-        ({"batch_size": 0}, "`batch_size` must be at least 1, got 0"),
-        ({"points": 1}, "`points` must be at least 2, got 1"),
-    ],
-)
-def test_flows_that_are_none_are_refused(change, words):
-    toy = bernoulli(0.8, 2.0)
-    with pytest.raises(ValueError, match=words):
-        follow_ode(toy.model, toy.start, **{"horizon": 1.0} | change)
-    if "batch_size" not in change:
-        with pytest.raises(ValueError, match=words):
-            follow_adam_ode(toy.model, toy.start, **{"horizon": 1.0} | change)

@@ -122,16 +122,7 @@ def test_logits_without_replicas_are_refused():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"learning_rate": 0.0}, r"`learning_rate` must be positive and finite, got 0\.0"),
-        ({"learning_rate": np.inf}, "`learning_rate` must be positive and finite, got inf"),
-        ({"steps": 0}, "`steps` must be at least 1, got 0"),
-        ({"batch_size": 0}, "`batch_size` must be at least 1.*got 0"),
-        ({"replicas": 0}, "`replicas` must be at least 1, got 0"),
-        ({"snapshots": 1}, "`snapshots` must be at least 2, got 1"),
-        (
-            {"start": torch.zeros(3, 2).double()},
-            "`start`",
-        ),
+        ({"start": torch.zeros(3, 2).double()}, "`start`"),
         ({"start": torch.zeros(2)}, "`start`"),
     ],
 )

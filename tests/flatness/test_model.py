@@ -86,18 +86,7 @@ def test_a_small_excess_keeps_its_digits():
             WEIGHT,
             r"`distributions` row 1 sums to 1\.0000000149, not to 1 within 1e-08",
         ),
-        (
-            TRUE[0],
-            WEIGHT,
-            r"`distributions` must be a matrix of shape \(any, any\), got shape \(3,\)",
-        ),
         (TRUE - 0.1, WEIGHT, "`distributions` holds the negative entry -0.1"),
-        (TRUE * torch.inf, WEIGHT, "`distributions` holds inf"),
-        (
-            TRUE * 1.01,
-            WEIGHT,
-            r"`distributions` row 0 sums to 1\.01, .* Divide each row by its sum",
-        ),
         (TRUE, WEIGHT / 2, r"`weight` sums to 0\.5"),
         (
             TRUE,

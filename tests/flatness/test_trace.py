@@ -237,18 +237,10 @@ def _laplacian(model, theta, i, v):
     )
 
 
-def test_counts_that_are_too_small_are_refused():
+def test_one_input_is_refused():
     theta, inputs = linear_case()
-    with pytest.raises(ValueError, match="`probes` must be at least 2 for a standard error, got 1"):
-        hutchinson_trace(quadratic, torch.ones(6).double(), probes=1, generator=seeded())
     with pytest.raises(ValueError, match="`inputs`"):
         fisher_trace(linear_logits, theta, inputs[:1], labels_per_input=1, generator=seeded())
-    with pytest.raises(ValueError, match="`labels_per_input` must be at least 1, got 0"):
-        fisher_trace(linear_logits, theta, inputs, labels_per_input=0, generator=seeded())
-    with pytest.raises(ValueError, match="`chunk_size` must be at least 1, got 0"):
-        fisher_trace(
-            linear_logits, theta, inputs, labels_per_input=1, generator=seeded(), chunk_size=0
-        )
 
 
 @pytest.mark.parametrize(

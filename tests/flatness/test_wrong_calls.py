@@ -71,20 +71,20 @@ FlatModule: module=table
 hessian_products: loss=function theta=point vectors=columns
 full_hessian: loss=function theta=point
 exact_trace: loss=function theta=point
-hutchinson_trace: loss=function theta=point probes=integer generator=generator
-fisher_trace: logits=function theta=point inputs=inputs labels_per_input=integer
-fisher_trace: generator=generator chunk_size=size
+hutchinson_trace: loss=function theta=point probes=two generator=generator
+fisher_trace: logits=function theta=point inputs=inputs labels_per_input=size
+fisher_trace: generator=generator chunk_size=size_or_none
 ConditionalModel: logits=function distributions=matrix weight=vector
 gradient_covariance: model=table theta=point
 tangent_basis: model=table theta=point
 nearest_minimizer: model=table theta=point tol=positive
 fisher_bias: model=table theta=point
-follow_ode: model=table start=point horizon=positive points=integer batch_size=integer
-follow_adam_ode: model=table start=point horizon=positive points=integer
-follow_sgd: model=table start=point learning_rate=positive steps=integer batch_size=size
-follow_sgd: replicas=integer rng=rng snapshots=integer
-follow_adam: model=table start=point learning_rate=positive steps=integer batch_size=size
-follow_adam: replicas=integer rng=rng snapshots=integer betas=pair weight_decay=number
+follow_ode: model=table start=point horizon=positive points=two batch_size=size
+follow_adam_ode: model=table start=point horizon=positive points=two
+follow_sgd: model=table start=point learning_rate=positive steps=size batch_size=size_or_none
+follow_sgd: replicas=size rng=rng snapshots=two
+follow_adam: model=table start=point learning_rate=positive steps=size batch_size=size_or_none
+follow_adam: replicas=size rng=rng snapshots=two betas=pair weight_decay=number
 follow_adam: epsilon=number
 mean_and_error: values=values
 at_rate_zero: rates=vector values=vector errors=vector

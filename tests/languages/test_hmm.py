@@ -201,63 +201,6 @@ def test_an_impossible_sentence_has_log_prob_minus_infinity_and_no_conditional()
             ask(tokens)
 
 
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (
-            {"transition": torch.tensor([[1.0, 0.0], [0.4, 0.5]])},
-            r"`transition` row 1 sums to 0\.9.*Divide each row by its sum",
-        ),
-        ({"initial": torch.tensor([0.5, 0.4])}, r"`initial` sums to 0\.9.*not to 1 within 1e-08"),
-        (
-            {"emission": torch.full((2, 3), 1 / 3)},
-            r"`emission` row 0 sums to 1\.0000000.*in float64",
-        ),
-        (
-            {"emission": torch.tensor([[1.0, 0.0], [math.nan, 1.0]])},
-            r"`emission` holds nan \(1 entries are not finite\)",
-        ),
-        (
-            {"emission": torch.tensor([[1.0, 0.0], [-0.5, 1.5]])},
-            r"`emission` holds the negative entry -0\.5",
-        ),
-        (
-            {"transition": torch.eye(3)},
-            r"`transition` must be a matrix of shape \(2, 2\), got shape \(3, 3\)",
-        ),
-        (
-            {"emission": torch.ones(2)},
-            r"`emission` must be a matrix of shape \(2, any\), got shape \(2,\)",
-        ),
-        ({"initial": torch.ones(0)}, r"`initial` must be a vector, got shape \(0,\)"),
-        ({"length": 0}, "`length` must be at least 1, got 0"),
-        ({"length": 2.5}, r"`length` must be an integer, got 2\.5"),
-    ],
-)
-def test_what_is_no_model_is_refused(change, words):
-    tables = {
-        "initial": torch.tensor([0.5, 0.5]),
-        "transition": torch.eye(2),
-        "emission": torch.eye(2),
-        "length": 2,
-    }
-    with pytest.raises(ValueError, match=words):
-        HMM(**(tables | change))
-
-
-def test_the_tables_are_copies():
-    initial = torch.tensor([0.5, 0.5]).double()
-    hmm = HMM(initial, torch.eye(2), torch.eye(2), 2)
-    initial[0] = 7
-    assert hmm.initial.tolist() == [0.5, 0.5]
-
-
-def test_a_negative_number_of_sentences_is_refused():
-    with pytest.raises(ValueError, match="`n` must be at least 0, got -1"):
-        small(0, 2, 2, 2).sample(-1, generator())
-
-
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs a GPU")
 def test_a_gpu_gives_the_same():
     hmm = small(2, 3, 4, 6)

@@ -77,7 +77,10 @@ KINDS = {
     "lengths": (2, None, "x", [], [0], [-1], [2.0], [[2]], np.nan),
     "spans": ("x", 0, -1, 2.5, True, 9),
     "distribution": ("x", None, [], [0.5, 0.6], [1.5, -0.5], [[1.0]], [np.nan, 1.0]),
-    "rows": ("x", None, [], [0.5, 0.5], [[0.5, 0.6], [1, 0]], np.ones((3, 2))),
+    "rows": (
+        *("x", None, [], [0.5, 0.5], [[0.5, 0.6], [1, 0]], np.ones((3, 2))),
+        *([[1.5, -0.5], [1, 0]], [[np.nan, 1], [1, 0]]),
+    ),
     "sentences": (
         None,
         "x",
@@ -104,7 +107,7 @@ HMM.masked_conditional: tokens=sentences
 HMM.latent_posterior: tokens=sentences
 random_hmm: rng=rng states=size vocab=size length=size
 PCFG: root=distribution binary=rows lexical=rows
-PCFG.sample: n=integer generator=generator device=device max_length=size
+PCFG.sample: n=integer generator=generator device=device max_length=size_or_none
 PCFG.to: device=device
 PCFG.log_inside: tokens=sentences
 PCFG.latent_posterior: tokens=sentences

@@ -108,7 +108,7 @@ KINDS = {
     "at_least_0": ("x", None, np.nan, -0.1, np.inf, True),
     "micro": ("x", None, 2.5, -1, 3, True),
     "whole": ("x", None, 2.5, -1, np.nan, True),
-    "pairs": (None, 3, "ab", (0.9,), (0.9, 0.9, 0.9), (0.9, 1.0), ("a", "b"), (np.nan, 0.9)),
+    "pairs": (None, 3, "ab", (0.9,), (0.9, 0.9, 0.9), (0.9, 1.0), (-0.1, 0.5), ("a", "b")),
     "ridges": (None, 3, "ab", (), (0.0,), (-1.0,), (np.nan,), ("a",)),
     "flag": ("yes", 1, None),
     "name": (3, None, ["more"]),
@@ -158,7 +158,8 @@ WRONG = """
 HMMPlan: states=size words=size length=size blocks=size seed=seed transition=positive
 HMMPlan: emission=positive family=choice
 HMMPlan.build: device=device
-PCFGPlan: nonterminals=size words=size depth=size seed=seed pairs=size words_each=size
+PCFGPlan: nonterminals=size words=size depth=size seed=seed pairs=size_or_none
+PCFGPlan: words_each=size_or_none
 PCFGPlan: family=choice
 TrainingPlan: steps=size batch_size=size micro_batch=micro optimizer=choice learning_rate=positive
 TrainingPlan: betas=pairs epsilon=at_least_0 weight_decay=at_least_0 warmup=fraction
@@ -175,7 +176,7 @@ train: eval_steps=eval_steps checkpoint=path save_every=size processes=processes
 trained_stack: start=stack plan=plan language=language seeds=seeds name=name labels=choice
 trained_stack: rates=rates term=term
 batch_generator: seed=seed use=choice number=seed device=device
-draw_batch: language=language sentences=integer positions=positions fraction=proportion
+draw_batch: language=language sentences=size positions=positions fraction=proportion
 draw_batch: generator=generator
 draw_test_set: language=language sentences=few positions=positions seed=seed device=device
 draw_test_set: batch=size

@@ -102,20 +102,3 @@ def test_the_cheat_follows_a_wrong_arm(rng):
     task = PathStar(3, 5, 20)
     found = score_wrong_arm(draw_graphs(task, 20, rng), partial(follow_edges, task), arm=2)
     assert (found.agreement, found.leaf, found.goal) == ((1.0, 1.0), 1.0, 0.0)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda t, g: follow_edges(t, g.prefix, g.answer), "`fed`.*shape"),
-        (lambda t, g: follow_edges(t, g.prefix[:, 1:], g.answer[:, :-1]), "`prefix`.*shape"),
-        (lambda t, g: plan_path(t, g.prefix[:, 1:], g.answer[:, :-1]), "`prefix`.*shape"),
-        (lambda t, g: look_back(t, g.prefix, -1), "`hops`"),
-        (lambda t, g: cheat_loss(1, 5), "`arms`"),
-        (lambda t, g: cheat_loss(2, 1), "`length`"),
-    ],
-)
-def test_wrong_arguments_are_named(call, words, rng):
-    with pytest.raises(ValueError, match=words):
-        call(TASKS[0], draw_graphs(TASKS[0], 3, rng))

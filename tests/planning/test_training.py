@@ -92,21 +92,3 @@ def test_several_tasks_divide_the_batch():
     one_step = RUN | {"batch_size": 9, "steps": 1, "every": 1}
     *_, one = train_planner(again, tasks, objectives, **one_step)
     assert one.loss == pytest.approx((5 * losses[0] + 4 * losses[1]) / 9, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"steps": 0}, "`steps`"),
-        ({"every": 0}, "`every`"),
-        ({"batch_size": 0}, "`batch_size`"),
-        ({"learning_rate": 0.0}, "`learning_rate`"),
-        ({"seed": -1}, "`seed`"),
-        ({"objectives": [EVEN, EVEN]}, "`objectives`.*one for each task"),
-        ({"fixed": []}, "`fixed`.*got an empty list"),
-    ],
-)
-def test_wrong_arguments_are_named(changes, words):
-    run = {"objectives": [EVEN], **RUN} | changes
-    with pytest.raises(ValueError, match=words):
-        list(train_planner(build_planner(TASK, SIZE, 0), held_out(TASK), **run))

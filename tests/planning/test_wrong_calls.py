@@ -222,7 +222,6 @@ KINDS = {
     "hops": ("x", 1.5, None, True, -1),
     "rows": (None, "x", 0, [0.5], [9], [-1], [[0]], [True, False]),
     "path": (None, "x", 3, [0.5, 1.5], [99], [-1], PREFIX),
-    "two": ("3", 2.5, True, 1, np.nan),
 }
 WRONG = """
 PathStar: arms=two length=two labels=size query=choice separators=flag reversed=flag

@@ -77,7 +77,7 @@ RIGHT = {
 }
 WRONG = """
 csv_link: frame=text filename=text
-show_table: frame=text digits=integer errors=function
+show_table: frame=text digits=size errors=function
 widget: name=text data=function picture=text alt=text
 rate_axis: ax=axes rates=vector
 draw_theory: ax=axes x=series y=series
@@ -89,7 +89,7 @@ draw_support_sizes: ax=axes counts=counts
 draw_one_hot: ax=axes counts=counts
 draw_num_contexts: ax=axes counts=counts
 draw_floor: ax=axes counts=counts
-draw_verdict_shares: ax=axes frame=frame draws=integer
+draw_verdict_shares: ax=axes frame=frame draws=size
 draw_excess: ax=axes gamma=series excess=series bound=series
 draw_distributions: ax=axes distributions=matrix
 draw_plane: ax=axes contexts=matrix words=matrix

@@ -292,21 +292,7 @@ half = torch.full((1, 1, 1), 0.5)
             {"lexical": torch.tensor([[0.4]])},
             r"`binary` and `lexical` row 0 sums to 0\.9.*Divide each row by its sum",
         ),
-        ({"root": torch.tensor([0.5])}, r"`root` sums to 0\.5, not to 1 within 1e-08"),
         ({"binary": half * math.nan}, r"`binary` holds nan \(1 entries are not finite\)"),
-        (
-            {"lexical": torch.tensor([[1.0, -0.5]])},
-            r"`lexical` holds the negative entry -0\.5",
-        ),
-        (
-            {"binary": half[0]},
-            r"`binary` must be an array of shape \(1, 1, 1\), got shape \(1, 1\)",
-        ),
-        (
-            {"lexical": torch.ones(2, 1)},
-            r"`lexical` must be a matrix of shape \(1, any\), got shape \(2, 1\)",
-        ),
-        ({"root": torch.ones(1, 1)}, r"`root` must be a vector, got shape \(1, 1\)"),
     ],
 )
 def test_what_is_no_grammar_is_refused(change, words):
@@ -324,14 +310,6 @@ def recursive():
         (
             lambda: recursive().sample(3, generator()),
             "`max_length` is needed: the grammar is recursive",
-        ),
-        (
-            lambda: recursive().sample(-3, generator(), max_length=3),
-            "`n` must be at least 0, got -3",
-        ),
-        (
-            lambda: recursive().sample(3, generator(), max_length=0),
-            "`max_length` must be at least 1, got 0",
         ),
         (
             lambda: PCFG(torch.ones(1), half * 2, torch.zeros(1, 1)).sample(1, generator()),

@@ -25,9 +25,3 @@ def test_fewer_successors_on_request(counts):
     assert (
         frequent_contexts(counts, ["a", "b", "c"], rows=1, successors=1)[0]["likeliest"] == "b 0.75"
     )
-
-
-@pytest.mark.parametrize("name", ["rows", "successors"])
-def test_nothing_to_show_is_refused(counts, name):
-    with pytest.raises(ValueError, match=f"`{name}` must be at least 1, got 0"):
-        frequent_contexts(counts, ["a", "b", "c"], **{"rows": 1, name: 0})

@@ -287,10 +287,6 @@ def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
     ("change", "words"),
     [
         (
-            {"optimizer": "momentum"},
-            r"`optimizer` must be one of 'gd', 'ngd', 'adam', 'sgd', got 'momentum'\.",
-        ),
-        (
             {"optimizer": "sgd"},
             r"`batch_size` must be an integer for 'sgd' and None for the others, here 'sgd', got N",
         ),
@@ -310,10 +306,6 @@ def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
         ),
         ({"betas": (0.9, 1.0)}, r"`betas` must be at least 0 and below 1, got 1\.0\."),
         ({"epsilon": 0.0}, r"`epsilon` must be positive and finite, 1e-300 for next to none, "),
-        (
-            {"start": np.ones((15, 6))},
-            r"`start` must be a matrix of shape \(6, 15\), got shape \(15, 6\)",
-        ),
     ],
 )
 def test_errors_come_before_the_first_step_and_say_what_to_do(table, rng, change, words):

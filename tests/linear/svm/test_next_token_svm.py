@@ -308,7 +308,6 @@ def test_programs_without_a_solution_come_with_a_certificate(options):
     ("options", "words"),
     [
         ({"tol": 1.0}, r"`tol` must lie between 0 and 1, a relative duality gap, got 1.0"),
-        ({"norm": "nuclear"}, r"`norm` must be one of 'frobenius', 'max', got 'nuclear'"),
         (
             {"dtype": torch.float16},
             r"`dtype` must be torch.float32 or torch.float64, got torch.float16",

@@ -144,8 +144,6 @@ def short_sentences():
 
 
 def test_positions_that_do_not_exist_are_refused():
-    with pytest.raises(ValueError, match="`position` must be at least 1, got 0"):
-        draw_task(SMALL.build(), 0, 10, 10, 4, generator())
     with pytest.raises(
         ValueError, match=r"`position` must be at most 4, the length of the sentences, got 5"
     ):

@@ -45,30 +45,6 @@ def test_a_grammar_has_as_many_rules_as_it_is_asked_for():
     assert torch.equal(most.binary, replace(MIXED, pairs=4, words_each=8).build().binary)
 
 
-@pytest.mark.parametrize(
-    ("plan", "change", "words"),
-    [
-        (SMALL, {"states": 0}, "`states` must be at least 1, got 0"),
-        (SMALL, {"words": -1}, "`words` must be at least 1, got -1"),
-        (SMALL, {"length": 0}, "`length` must be at least 1, got 0"),
-        (SMALL, {"blocks": 0}, "`blocks` must be at least 1, got 0"),
-        (SMALL, {"seed": -1}, "`seed` must be at least 0, got -1"),
-        (SMALL, {"transition": 0}, "`transition` must be positive and finite, got 0"),
-        (SMALL, {"emission": float("inf")}, "`emission` must be positive and finite, got inf"),
-        (SMALL, {"family": "opt"}, "`family` must be one of 'hmm', got 'opt'"),
-        (MIXED, {"nonterminals": 0}, "`nonterminals` must be at least 1, got 0"),
-        (MIXED, {"words": 0}, "`words` must be at least 1, got 0"),
-        (MIXED, {"depth": 0}, "`depth` must be at least 1, got 0"),
-        (MIXED, {"pairs": 0}, "`pairs` must be at least 1, got 0"),
-        (MIXED, {"words_each": 0.5}, "`words_each` must be an integer, got 0.5"),
-        (MIXED, {"seed": -1}, "`seed` must be at least 0, got -1"),
-    ],
-)
-def test_sizes_out_of_range_are_refused_by_name(plan, change, words, unchecked_shapes):
-    with pytest.raises(ValueError, match=words):
-        replace(plan, **change)
-
-
 def test_blocks_must_divide():
     with pytest.raises(ValueError, match=r"`nonterminals` must be at least `depth` = 3.* got 2"):
         PCFGPlan(2, 8, 3).build()

@@ -29,13 +29,3 @@ def test_where_all_states_of_a_block_are_alike_nothing_is_left_to_say():
     language = HMMPlan(states=2, words=6, length=3, blocks=2).build()  # a state is its block
     found = block_divergence(language, draw_test_set(language, 20, 3, 0))
     assert float(found.abs().max()) < 1e-12
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_what_has_no_blocks_is_refused_by_name():
-    plan = HMMPlan(states=2, words=6, length=3)
-    test = draw_test_set(plan.build(), 20, 3, 0)
-    with pytest.raises(ValueError, match=r"`language` must be a HMM, got a ntpcompanion\.HMMPlan"):
-        block_divergence(plan, test)
-    with pytest.raises(ValueError, match=r"`test` must be a TestSet, got a torch\.Tensor"):
-        block_divergence(plan.build(), test.tokens)

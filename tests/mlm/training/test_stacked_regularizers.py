@@ -193,19 +193,3 @@ def head_accuracy(model, train, test):
     vectors = [model.features(x.inputs)[:, -4:].flatten(1).detach() for x in (train, test)]
     head, _ = solved_head(vectors[0], one_hot(train.labels, 3).float(), 1.0)
     return accuracy_of((vectors[1] @ head).argmax(1) == test.labels)
-
-
-WRONG = [
-    ("weight", -1.0, "must be at least 0, got -1"),
-    ("weight", float("nan"), "must be a finite number, got nan"),
-    ("ridge", 0.0, "must be positive and finite, got 0"),
-    ("first", 0, "must be at least 1, got 0"),
-    ("second", 0, "must be at least 1, got 0"),
-    ("dims", -1, "must be at least 0, got -1"),
-]
-
-
-@pytest.mark.parametrize(("name", "value", "words"), WRONG)
-def test_plans_out_of_range_are_refused_by_name(name, value, words):
-    with pytest.raises(ValueError, match=f"`{name}` {words}"):
-        replace(ATTACK, **{name: value})

@@ -232,10 +232,6 @@ def test_what_does_not_fit_together_is_refused():
     language = SMALL.build()
     with pytest.raises(ValueError, match="`model_plan`"):
         final(replace(TRANSFORMER, words=9), SHORT, language)
-    with pytest.raises(
-        ValueError, match=r"`eval_steps` must lie in 0 … 6, the `steps` of the plan, got \[7\]"
-    ):
-        final(TRANSFORMER, SHORT, language, eval_steps=[2, 7])
     with pytest.raises(ValueError, match="the model has 3 `positions`"):
         final(replace(TRANSFORMER, positions=3), SHORT, language)
 
