@@ -9,7 +9,7 @@ import numpy as np
 from ntpcompanion.dyck.balance import wide_limits
 from ntpcompanion.dyck.bound import lower_bound
 from ntpcompanion.dyck.bracket_counting import (
-    balanced_share,
+    balanced_fraction,
     expected_error,
     learning_curve,
     success_probability,
@@ -53,7 +53,7 @@ NOISE = {"start": START, "learning_rate": 0.1, "steps": 2, "rng": rng, "label_no
 CURVE = {"sizes": [1], "draws": 2, "rng": rng}
 NEURONS = {"directions": np.ones((1, 8), dtype=int), "numerators": np.ones(1, dtype=int)}
 OF_T = (
-    *(wide_limits, lower_bound, balanced_share, balanced_sentences, dyck_sentences),
+    *(wide_limits, lower_bound, balanced_fraction, balanced_sentences, dyck_sentences),
     *(downstream_strings, circulant, single_valued_neurons, transferable),
     *(single_neuron_variance, arc_cosine_kernel),
 )
