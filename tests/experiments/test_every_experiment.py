@@ -41,8 +41,8 @@ RECORDS = {
 def wrong_values(schema: dict[str, Any], parts: dict[str, Any]) -> Iterator[Any]:
     """Values of JSON that a schema rules out, one for each of its words that this knows."""
     schema = parts[schema["$ref"].rpartition("/")[2]] if "$ref" in schema else schema
-    if "anyOf" in schema or "oneOf" in schema:
-        yield "no such value"
+    if choices := schema.get("anyOf", schema.get("oneOf")):
+        yield 3 if "string" in [choice.get("type") for choice in choices] else "none"
         return
     if schema.get("enum"):
         yield "no such value"
