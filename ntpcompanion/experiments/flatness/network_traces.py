@@ -152,6 +152,7 @@ def run(plan: Plan) -> Result:
 
     Examples
     --------
+    >>> import numpy as np
     >>> from ntpcompanion.experiments import network_traces
     >>> from ntpcompanion.mlm import HMMPlan, TrainingPlan
     >>> from ntpcompanion.networks import TransformerSize
