@@ -93,7 +93,7 @@ def converted(source: str, cache: Path | None = None) -> Path:
             f"{digest[:12]}…, not {PACKAGED[source].sha256[:12]}…. Install {package} again."
         )
     if cache is None:
-        cache = Path(needed("huggingface_hub").constants.HF_HOME) / "ntpcompanion"
+        cache = Path(needed("huggingface_hub").constants.HF_HOME) / "converted-gguf"
     folder = cache / f"{file.stem}-{digest[:12]}"
     if not folder.is_dir():
         _check_memory(source, file)

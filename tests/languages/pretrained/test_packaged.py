@@ -79,7 +79,7 @@ def test_the_folder_holds_the_weights_of_the_file_and_is_made_once(file, tmp_pat
 def test_it_is_a_language_of_some_of_its_tokens(file, tmp_path, monkeypatch):
     monkeypatch.setattr("huggingface_hub.constants.HF_HOME", str(tmp_path))
     language, tokenizer = load_opt(str(file), [4, 5, 6], length=2, ends=False)
-    assert [path.stem for path in (tmp_path / "ntpcompanion").iterdir()] == [
+    assert [path.stem for path in (tmp_path / "converted-gguf").iterdir()] == [
         converted(str(file)).stem
     ]
     assert len(tokenizer) >= WORDS
