@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.real_model.model_text import table_of_counts
 from ntpcompanion.linear.tables.contexts import ContextTable
 
 
@@ -45,11 +46,7 @@ class StoredTable(experiment.Result):
 
     def table(self, first: int | None = None) -> ContextTable:
         """The table of all contexts, or of the `first` ones with the tokens that follow them."""
-        counts = self._counts(first)
-        total = counts.sum(axis=1)
-        return ContextTable(
-            self.states.array()[:first], counts / total[:, None], total / total.sum()
-        )
+        return table_of_counts(self.states.array()[:first], self._counts(first))
 
     def tokens(self, first: int | None = None) -> tuple[str, ...]:
         """The tokens of that table."""
@@ -60,8 +57,8 @@ class StoredTable(experiment.Result):
         rows: Float[np.ndarray, "V d"] = self.matrix.array()[self._followers(first)]
         return rows
 
-    def _counts(self, first: int | None) -> Float[np.ndarray, "m V"]:
-        counts = np.zeros((len(self.contexts), len(self.successors)))
+    def _counts(self, first: int | None) -> Int[np.ndarray, "m V"]:
+        counts = np.zeros((len(self.contexts), len(self.successors)), dtype=int)
         rows, columns, times = np.array(self.times).T
         counts[rows, columns] = times
         return counts[:first][:, self._followers(first)]
