@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float, Int
 from pydantic import Field
-from scipy.special import entr
+from scipy.special import logsumexp
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.real_model.model_text import (
@@ -23,7 +23,6 @@ from ntpcompanion.experiments.real_model.model_text import (
 from ntpcompanion.experiments.real_model.stored_table import HalfMatrix, StoredTable
 from ntpcompanion.languages.pretrained.hidden_states import HiddenStates, hidden_states
 from ntpcompanion.linear.dynamics.descent import descend, step_bound
-from ntpcompanion.linear.dynamics.off_support_mass import excess_parts
 from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.separability.ties import centre, project_onto_F
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
@@ -223,12 +222,15 @@ def split_loss(counts: Int[np.ndarray, "m V"], log_q: Float[np.ndarray, "m V"]) 
     with the successors that were counted.
     """
     times = counts.sum(axis=1)
-    weight, p = times / times.sum(), counts / times[:, None]
-    parts = excess_parts(p, log_q, weight)
+    weight, p, support = times / times.sum(), counts / times[:, None], counts > 0
+    mass = logsumexp(np.where(support, log_q, -np.inf), axis=1)
+    log_p = np.log(p, out=np.zeros(p.shape), where=support)
+    within = (p * (log_p - np.where(support, log_q, 0.0))).sum(axis=1) + mass
+    floor = -(p * log_p).sum(axis=1)
     return Split(
-        floor=float(weight @ entr(p).sum(axis=1)),
-        inside=parts.inside,
-        outside=max(0.0, parts.off_support),
+        floor=abs(float(weight @ floor)),
+        inside=float(weight @ within),
+        outside=max(0.0, float(-(weight @ mass))),
     )
 
 
@@ -247,7 +249,7 @@ def compare(
     null: Null, table: ContextTable, matrix: Float[np.ndarray, "V d"], svm: Float[np.ndarray, "V d"]
 ) -> Comparison:
     """The parts of the output matrix that act on the states of the table, beside W* and W^mm."""
-    inside, outside = seen_parts(table, matrix)
+    inside, outside = parts(table, matrix)
     logits, support = table.embeddings @ matrix.T, table.support.toarray()
     lowest = np.where(support, logits, np.inf).min(axis=1, keepdims=True)
     log_p = np.log(table.distributions.toarray(), where=support, out=np.zeros(support.shape))
@@ -265,7 +267,7 @@ def compare(
     )
 
 
-def seen_parts(
+def parts(
     table: ContextTable, matrix: Float[np.ndarray, "V d"]
 ) -> tuple[Float[np.ndarray, "V d"], Float[np.ndarray, "V d"]]:
     """The part in F and the part outside, of what a matrix does to these embeddings up to a
@@ -294,10 +296,10 @@ def follow(
         rng=stream(0, "unused: the start is given"),
         start=start,
     )
-    before = seen_parts(table, start)[1]
+    before = parts(table, start)[1]
     path = []
     for snapshot in snapshots:
-        outside = seen_parts(table, snapshot.weights)[1]
+        outside = parts(table, snapshot.weights)[1]
         excess, change = table.excess(snapshot.weights), _cosine(outside - before, svm)
         cosines = {"outside": _cosine(outside, svm), "change": change}
         path.append(Step(step=snapshot.step, excess=excess, **cosines))

@@ -1,5 +1,6 @@
 """How many dimensions of a language model's hidden states separate the contexts of a text?"""
 
+from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,7 +17,8 @@ from ntpcompanion.experiments.real_model.model_text import (
 )
 from ntpcompanion.experiments.thresholds.text_crossing import Sides
 from ntpcompanion.languages.pretrained.hidden_states import hidden_states
-from ntpcompanion.linear.thresholds.crossing import separability_crossing
+from ntpcompanion.linear.separability.decision import Verdict, check_separability
+from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 
 INPUTS = ("text",)  # fields of a plan that name files
@@ -89,17 +91,41 @@ def run(plan: Plan) -> Result:
     if plan.embeddings in {"shuffled", "same last token"}:
         counts = data.exchange(rng, same_last=plan.embeddings == "same last token")
     table = table_of_counts(orthonormal_columns(embed(plan, loaded, data)), counts)
-    crossing = separability_crossing(
-        table, max_iterations=plan.max_iterations, max_undecided=plan.max_undecided
-    )
+    separable_from, not_separable_to = proved_sides(table, plan.max_iterations, plan.max_undecided)
     return Result(
         contexts=table.num_contexts,
         tokens=table.vocab_size,
-        separable_from=crossing.separable_from,
-        not_separable_to=crossing.not_separable_to,
+        separable_from=separable_from,
+        not_separable_to=not_separable_to,
         moved=float(((counts > 0) != (data.counts > 0)).any(axis=1).mean()),
         text_sha256=data.text_sha256,
     )
+
+
+def proved_sides(
+    table: ContextTable, max_iterations: int, max_undecided: int
+) -> tuple[int | None, int]:
+    """The smallest d that is proved separable, None if there is none, and the largest that is
+    proved not separable, by bisection: always in the middle of the longest run of dimensions that
+    were not tried, until none is left or `max_undecided` decisions have failed.
+    """
+    low, high = 0, table.dim + 1
+    undecided: list[int] = []
+    while len(undecided) < max_undecided:
+        ends = [low, *(d for d in sorted(undecided) if low < d < high), high]
+        below, above = max(pairwise(ends), key=lambda run: run[1] - run[0])
+        if above - below < 2:
+            break
+        d = (below + above) // 2
+        first = ContextTable(table.embeddings[:, :d], table.next_token, table.weight)
+        verdict = check_separability(first, max_iterations=max_iterations).verdict
+        if verdict is Verdict.SEPARABLE:
+            high = d
+        elif verdict is Verdict.NOT_SEPARABLE:
+            low = d
+        else:
+            undecided.append(d)
+    return (high if high <= table.dim else None), low
 
 
 def embed(plan: Plan, loaded: LoadedModel, data: ModelContexts) -> Float[np.ndarray, "m d"]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import log_softmax, logsumexp
+from scipy.special import logsumexp
 
 from ntpcompanion.checks import checked
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -67,17 +67,10 @@ def decompose_excess_loss(table: ContextTable, W: Float[np.ndarray, "V d"]) -> E
     (0.0, 0.752039)
     """
     W = as_matrix("W", W, (table.vocab_size, table.dim))
-    log_q = log_softmax(table.embeddings @ W.T, axis=1)
-    return excess_parts(table.distributions.toarray(), log_q, table.weight)
-
-
-def excess_parts(
-    p: Float[np.ndarray, "m V"], log_q: Float[np.ndarray, "m V"], weight: Float[np.ndarray, " m"]
-) -> ExcessParts:
-    """The same for log-probabilities of any model, which may have other tokens besides."""
-    support = p > 0
-    log_mass = logsumexp(np.where(support, log_q, -np.inf), axis=1)
+    logits, support = table.embeddings @ W.T, table.support.toarray()
+    on_support = logsumexp(np.where(support, logits, -np.inf), axis=1)
+    log_mass = on_support - logsumexp(logits, axis=1)
+    p = table.next_token
     log_p = np.log(p, out=np.zeros(p.shape), where=support)
-    log_conditional = np.where(support, log_q, 0.0) - log_mass[:, None]
-    inside = (p * (log_p - log_conditional)).sum(axis=1)
-    return ExcessParts(float(weight @ inside), float(-(weight @ log_mass)))
+    inside = (p * (log_p - logits + on_support[:, None])).sum(axis=1, where=support)
+    return ExcessParts(float(table.weight @ inside), float(-(table.weight @ log_mass)))

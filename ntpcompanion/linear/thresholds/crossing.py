@@ -1,7 +1,6 @@
 """The dimension at which a table becomes separable, by bisection over nested embeddings."""
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -24,16 +23,13 @@ class Crossing:
     not_separable_to: int
 
 
-def separability_crossing(
-    table: ContextTable, *, max_iterations: int = 6_300, max_undecided: int = 1
-) -> Crossing:
+def separability_crossing(table: ContextTable, *, max_iterations: int = 6_300) -> Crossing:
     """The smallest d for which the first d coordinates of the embeddings make the table separable
     (Thrampoulidis 2024, equation 6).
 
     A decoder of the first d coordinates is one of the first d + 1 with a zero column, so
-    separability, once there, stays: bisection finds the crossing with log2(dim) checks. Around an
-    undecided dimension it goes on in the longest run of those that were not tried; with
-    `max_undecided` of them the search ends, and the two proved sides are returned.
+    separability, once there, stays: bisection finds the crossing with log2(dim) checks. An
+    undecided check ends the search, and the two proved sides are returned.
 
     Raises
     ------
@@ -42,24 +38,18 @@ def separability_crossing(
 
     Notes
     -----
-    Cost log2(d) times that of `check_separability`, and that of each undecided check.
+    Cost log2(d) times that of `check_separability`.
     """
     low, high = 0, table.dim + 1
-    undecided: list[int] = []
     d = table.dim  # the far end first: if all dimensions do not separate, one check says so
-    while len(undecided) < max_undecided:
+    while high - low > 1:
         verdict = check_separability(
             _first_coordinates(table, d), max_iterations=max_iterations
         ).verdict
         if verdict is Verdict.UNDECIDED:
-            undecided.append(d)
-        else:
-            low, high = (low, d) if verdict is Verdict.SEPARABLE else (d, high)
-        ends = [low, *(tried for tried in sorted(undecided) if low < tried < high), high]
-        below, above = max(pairwise(ends), key=lambda run: run[1] - run[0])
-        if above - below < 2:
             break
-        d = (below + above) // 2
+        low, high = (low, d) if verdict is Verdict.SEPARABLE else (d, high)
+        d = (low + high) // 2
     return Crossing(high if high <= table.dim else None, low)
 
 

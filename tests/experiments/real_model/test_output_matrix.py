@@ -7,8 +7,8 @@ from ntpcompanion.experiments.real_model.model_text import load, read_contexts
 from ntpcompanion.experiments.real_model.output_matrix import (
     compare,
     follow,
+    parts,
     sample_splits,
-    seen_parts,
     split_loss,
 )
 from ntpcompanion.languages.pretrained.hidden_states import HiddenStates, hidden_states
@@ -51,7 +51,7 @@ def test_the_loss_splits_as_that_of_a_decoder(table):
 def test_the_parts_of_a_matrix_are_what_the_embeddings_see(table):
     few = ContextTable(table.embeddings[:3], table.next_token[:3], np.full(3, 1 / 3))
     W = random_matrix(few)
-    inside, outside = seen_parts(few, W)
+    inside, outside = parts(few, W)
     change = few.embeddings @ (W - inside - outside).T
     assert np.allclose(change, change[:, :1])  # a constant for all tokens
     logits = few.embeddings @ outside.T

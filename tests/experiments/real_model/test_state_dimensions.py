@@ -2,14 +2,18 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
 
+from ntpcompanion.experiments.real_model import state_dimensions
 from ntpcompanion.experiments.real_model.model_text import load, read_contexts
 from ntpcompanion.experiments.real_model.state_dimensions import (
     Plan,
     embed,
     orthonormal_columns,
+    proved_sides,
     run,
 )
 from ntpcompanion.languages.pretrained.hidden_states import hidden_states
+from ntpcompanion.linear import ContextTable
+from ntpcompanion.linear.separability.decision import Separability, Verdict
 from ntpcompanion.randomness import stream
 from tests.oracles import largest_margin
 
@@ -53,6 +57,36 @@ def test_columns_span_what_those_of_the_matrix_span():
         assert np.allclose(columns[:, :k] @ image, matrix[:, :k])
     gram = columns.T @ columns
     assert gram == pytest.approx(np.diag([1, 1, 1, 0, 1, 1, 1]), abs=1e-13)
+
+
+def test_an_undecided_dimension_is_passed_on_both_sides(monkeypatch):
+    """Separable from 6 dimensions on; 3, 4 and 6 cannot be decided."""
+    table, asked = ContextTable.random(12, 5, 2, 9, np.random.default_rng(0)), []
+
+    def decide(first, *, max_iterations):
+        asked.append(first.dim)
+        assert max_iterations == 7
+        verdict = Verdict.SEPARABLE if first.dim >= 6 else Verdict.NOT_SEPARABLE
+        return Separability(Verdict.UNDECIDED if first.dim in {3, 4, 6} else verdict)
+
+    monkeypatch.setattr(state_dimensions, "check_separability", decide)
+    assert proved_sides(table, 7, 4) == (7, 5)
+    assert len(asked) == len(set(asked))
+    monkeypatch.setattr(
+        state_dimensions,
+        "check_separability",
+        lambda first, max_iterations: Separability(Verdict.NOT_SEPARABLE),
+    )
+    assert proved_sides(table, 7, 4) == (None, 9)
+    failed = []
+
+    def fail(first, max_iterations):
+        failed.append(first.dim)
+        return Separability(Verdict.UNDECIDED)
+
+    monkeypatch.setattr(state_dimensions, "check_separability", fail)
+    assert proved_sides(table, 7, 3) == (None, 0)
+    assert len(failed) == 3
 
 
 @pytest.mark.parametrize("kind", ["states", "centred"])

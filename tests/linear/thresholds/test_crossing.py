@@ -51,35 +51,6 @@ def test_an_undecided_check_leaves_the_two_proved_sides(rng, monkeypatch):
     assert separability_crossing(table) == crossing.Crossing(8, 4)
 
 
-def test_an_undecided_dimension_is_passed_on_both_sides(rng, monkeypatch):
-    """Separable from 6 dimensions on; 3, 4 and 6 cannot be decided."""
-    table, asked = ContextTable.random(12, 5, 2, 9, rng), []
-
-    def decide(first, *, max_iterations):
-        asked.append(first.dim)
-        assert max_iterations == 7
-        verdict = Verdict.SEPARABLE if first.dim >= 6 else Verdict.NOT_SEPARABLE
-        return Separability(Verdict.UNDECIDED if first.dim in {3, 4, 6} else verdict)
-
-    monkeypatch.setattr(crossing, "check_separability", decide)
-    sides = separability_crossing(table, max_iterations=7, max_undecided=4)
-    assert sides == crossing.Crossing(7, 5)
-    assert len(asked) == len(set(asked))
-    monkeypatch.setattr(
-        crossing, "check_separability", lambda t, **_: Separability(Verdict.NOT_SEPARABLE)
-    )
-    assert separability_crossing(table, max_undecided=4) == crossing.Crossing(None, 9)
-    failed = []
-
-    def fail(first, **_):
-        failed.append(first.dim)
-        return Separability(Verdict.UNDECIDED)
-
-    monkeypatch.setattr(crossing, "check_separability", fail)
-    assert separability_crossing(table, max_undecided=3) == crossing.Crossing(None, 0)
-    assert len(failed) == 3
-
-
 def test_one_dimension_may_be_enough():
     table = ContextTable(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 0.0]]), np.array([1.0]))
     assert separability_crossing(table) == crossing.Crossing(1, 0)
