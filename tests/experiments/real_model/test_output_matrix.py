@@ -1,3 +1,5 @@
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy.special import log_softmax
@@ -54,6 +56,7 @@ def test_the_parts_of_a_matrix_are_what_the_embeddings_see(table):
     inside, outside = parts(few, W)
     change = few.embeddings @ (W - inside - outside).T
     assert np.allclose(change, change[:, :1])  # a constant for all tokens
+    assert np.abs((inside + outside).sum(axis=0)).max() < 1e-9  # and nothing of that constant
     logits = few.embeddings @ outside.T
     for row, support in zip(logits, few.support.toarray(), strict=True):
         assert np.ptp(row[support]) < 1e-9
@@ -79,13 +82,39 @@ def test_descent_from_zero_is_its_own_change_and_lowers_the_loss(table):
     assert last.outside > 0.8
 
 
+def test_the_change_of_a_descent_is_measured_from_its_start(table):
+    """One step by hand; a part outside of F is what no difference within a support explains."""
+    svm, start = solve_ntp_svm(table).weights, 5 * random_matrix(table)
+    gradient = table.gradient(start).ravel()
+    differences, ties = (
+        np.array(
+            [
+                np.outer(np.eye(5)[z] - np.eye(5)[v], h).ravel()
+                for h, row in zip(table.embeddings, table.support.toarray(), strict=True)
+                for z, v in combinations(range(5), 2)
+                if not within or (row[z] and row[v])
+            ]
+        )
+        for within in (False, True)
+    )
+    moved = [rows.T @ np.linalg.lstsq(rows.T, gradient)[0] for rows in (differences, ties)]
+    change = moved[1] - moved[0]
+    cosine = change @ svm.ravel() / np.linalg.norm(change) / np.linalg.norm(svm)
+    (step,) = follow(table, start, svm, (1,))
+    assert step.change == pytest.approx(cosine, abs=1e-9)
+    assert abs(step.outside - step.change) > 0.05
+
+
 def test_texts_of_the_model_have_its_entropy_for_a_floor_where_they_are_long(plan):
     loaded = load(plan)
     data = read_contexts(plan, loaded.tokenizer)
     read = hidden_states(loaded.model, data.contexts, loaded.bos, (2,))
-    long = type(data)(data.contexts, data.successors, data.counts * 20_000, data.text_sha256)
     entropy = -(np.exp(read.log_p) * read.log_p).sum(axis=1)
-    expected = data.counts.sum(axis=1) / data.counts.sum() @ entropy
+    times = 20_000 * np.where(entropy > np.median(entropy), 1, 10)  # of each context, unlike others
+    counts = np.ones((12, len(data.successors)), dtype=int) * times[:, None]
+    long = type(data)(data.contexts, data.successors, counts, data.text_sha256)
+    expected = times / times.sum() @ entropy
+    assert abs(expected - times[::-1] / times.sum() @ entropy) > 0.02 * expected
     for split in sample_splits(long, read, plan):
         assert split.floor == pytest.approx(expected, rel=0.01)
         assert split.excess < 0.001

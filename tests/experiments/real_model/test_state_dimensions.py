@@ -78,6 +78,14 @@ def test_an_undecided_dimension_is_passed_on_both_sides(monkeypatch):
         lambda first, max_iterations: Separability(Verdict.NOT_SEPARABLE),
     )
     assert proved_sides(table, 7, 4) == (None, 9)
+    wide = ContextTable.random(60, 5, 2, 60, np.random.default_rng(0))
+
+    def decide_outside(first, *, max_iterations):
+        verdict = Verdict.SEPARABLE if first.dim >= 45 else Verdict.NOT_SEPARABLE
+        return Separability(Verdict.UNDECIDED if 20 <= first.dim <= 40 else verdict)
+
+    monkeypatch.setattr(state_dimensions, "check_separability", decide_outside)
+    assert proved_sides(wide, 7, 3) == (45, 15)
     failed = []
 
     def fail(first, max_iterations):
