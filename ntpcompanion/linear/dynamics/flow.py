@@ -98,8 +98,8 @@ def gradient_flow(
     Raises
     ------
     ValueError
-        a table that is not compatible and separable (the flow then ends at a finite W, or has no W*
-        to tend to), times that do not increase, a tolerance outside 1e-12 … 1e-2, a start of
+        a table that is not compatible and separable: pass `implied_table(table).table`, which has
+        the same flow, or if the loss has a minimizer, there is no limit to follow; times that do not increase, a tolerance outside 1e-12 … 1e-2, a start of
         another shape.
     RuntimeError
         the integrator gave up.
