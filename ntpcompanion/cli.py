@@ -13,12 +13,10 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.checking.reports import Files
-from ntpcompanion.workflow.checking.schemas import write_schema
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
-from ntpcompanion.workflow.notebooks.notebook import notebook_paths
 from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
@@ -71,8 +69,8 @@ def execute(
     with project.lock():
         terminal.execute(runs, jobs, force)
     if parameter:
-        for run in runs:
-            terminal.say(f"{run.notebook.name}: {run.page}")
+        for run, book_run in zip(runs, chosen_runs(project, "book", names or ()), strict=True):
+            terminal.show_beside(run, book_run)
 
 
 @app.command("build")
@@ -99,7 +97,6 @@ def build_(
         raise WorkflowError("\n".join(faults))
     require_jupyter_book_1()
     with project.lock():
-        write_schema(project, [run.notebook.name for run in runs])
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         seen = functools.partial(unchanged.changes, project, before, runs)
@@ -133,14 +130,6 @@ def check(
         return build.current_results(chosen_runs(project, profile, (), parameter or ()))
 
     terminal_checks.check(project, profile, results, files, annotate, update)
-
-
-@app.command()
-@terminal.sentences
-def schemas() -> None:
-    """Write the JSON Schema by which an editor completes claims.yml; `build` does so, too."""
-    project = _project()
-    terminal.say(str(write_schema(project, notebook_paths(project))))
 
 
 @app.command()
@@ -225,26 +214,6 @@ def init(
 ) -> None:
     """Make a small book of your own, which builds: a notebook, a claim, a package, tests and CI."""
     terminal.say(*next_steps(new_book(folder, package, title)))
-
-
-@app.command()
-@terminal.sentences
-def view(
-    name: options.Name,
-    profile: options.Profile = "book",
-    parameter: options.Overrides = None,
-    force: options.Force = False,
-    open_: options.Open = True,
-) -> None:
-    """Run a notebook with parameters of your own, and show it as a page of the book would look,
-    its claims beside the book's. The page lies in _build/views and never reaches the book.
-    """
-    project = _project()
-    (run,) = chosen_runs(project, profile, [name], parameter or ())
-    (book_run,) = chosen_runs(project, "book", [name])
-    require_jupyter_book_1()
-    with project.lock():
-        terminal.view(run, book_run, force, open_)
 
 
 @app.command()

@@ -141,6 +141,5 @@ NewPackage = Annotated[
 NewTitle = Annotated[
     str | None, typer.Option(help="Its title (default: as the folder).", show_default=False)
 ]
-Open = Annotated[bool, typer.Option("--open/--no-open", help="Show the page in a browser.")]
 Browser = Annotated[bool, typer.Option(help="Open a browser; else an address is printed.")]
 FirstPort = Annotated[int, typer.Option(help="Port on this machine; the next free one.")]

@@ -13,12 +13,10 @@ MARK = ".checkout"  # in a generated folder: the root of the checkout that it be
 KNOWN = (
     "sphinx",
     "lab",
-    "schemas",
     "html-work",
     "runs",
     "records",
     "cache",
-    "views",
     "tmp",
     "release",
 )

@@ -135,11 +135,6 @@ class Project:
         """Everything generated except the chapters of the book."""
         return self.root / "_build"
 
-    @property
-    def schemas(self) -> Path:
-        """The JSON Schema of claims."""
-        return self.build / "schemas"
-
     def baseline(self, profile: str) -> Path:
         """The stored values of a profile, which `check` compares with."""
         return self.root / "tests" / "baselines" / f"{profile}.json"

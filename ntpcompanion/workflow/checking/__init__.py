@@ -4,5 +4,4 @@
 - `check_report`: what a comparison found, as data
 - `formats`: the same as annotations of GitHub and Markdown
 - `reports`: stored results compared, and the files that are written about it
-- `schemas`: the file of claims, as an editor completes it
 """

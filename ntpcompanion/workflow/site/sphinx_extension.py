@@ -18,7 +18,6 @@ from ntpcompanion.workflow.base.files import hash_of, sha256
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.chapters import numbering, symbols
 from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
-from ntpcompanion.workflow.chapters.outside_links import LABELS, labels_of
 from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 
 FILE = "sources.json"  # beside the doctrees: what the last rendering read
@@ -92,7 +91,6 @@ def _write_again(app: Any, env: Any) -> Iterable[str]:
     (Path(env.doctreedir) / FILE).write_text(
         json.dumps({"pages": pages, "shared": shared}), encoding="utf-8"
     )
-    (Path(env.doctreedir) / LABELS).write_text(json.dumps(labels_of(env)), encoding="utf-8")
     return [] if last is not None and last["shared"] == shared else pages
 
 

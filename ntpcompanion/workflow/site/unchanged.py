@@ -137,7 +137,7 @@ def _read_elsewhere(run: Run) -> list[str | Path]:
 
 def _made_digest(project: Project, profile: str) -> str:
     sites = [project.html(profile), project.staged(profile)]
-    return digest_of([*sites, project.runs(profile), project.schemas])
+    return digest_of([*sites, project.runs(profile)])
 
 
 def _hashes(paths: Iterable[str]) -> dict[str, str]:

@@ -67,6 +67,6 @@ def test_what_nobody_has_generated_is_not_replaced(tmp_path):
     require_own(tmp_path, build)
     with pytest.raises(WorkflowError, match=r"_build holds what ntpcompanion has not made: html"):
         mark_own(tmp_path, build)
-    (build / "schemas").mkdir()  # made before there were marks
+    (build / "runs").mkdir()  # made before there were marks
     mark_own(tmp_path, build)
     assert (build / MARK).is_file()

@@ -46,11 +46,6 @@ def test_the_command_repeats_the_page(toy):
     assert ending(toy).command == "ntpcompanion execute coin"
     assert ending(toy, replace(MADE, profile="smoke")).command.endswith(" coin --profile smoke")
     assert ending(toy, replace(MADE, notebook="münze zwei")).command.endswith(" 'münze zwei'")
-    given = replace(MADE, overrides={"n": "a b"})
-    assert ending(toy, given).command == "ntpcompanion view coin -p 'n=a b'"
-    assert ending(toy, given).fence == "```"
-    # a value cannot end the block that shows it
-    assert ending(toy, replace(MADE, overrides={"n": "a\n````\n<b>"})).fence == "`````"
 
 
 @pytest.mark.parametrize(

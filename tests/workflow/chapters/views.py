@@ -23,7 +23,6 @@ from ntpcompanion.workflow.results.paper_statements import Stated, placed
 from ntpcompanion.workflow.results.references import Paper
 from ntpcompanion.workflow.results.status import RecordRow, Status
 from ntpcompanion.workflow.results.theorems import Statement
-from ntpcompanion.workflow.site.beside import Beside
 from tests.workflow.claims.test_baselines import result
 from tests.workflow.halves import STORED
 
@@ -92,7 +91,6 @@ def views(text):
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
     listed.append(Stated(result="Theorem 2", says="s", note="n"))
     statement = Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")
-    books = replace(run, parameters={"n": 7, "seed": 0}, measurements=[replace(half, value=1.0)])
     card = Card(judged["toy.half"], half, run, chapter, [record])
     return {
         "card.html": render("card.html", card),
@@ -117,6 +115,5 @@ def views(text):
             "statements.md", placed({"doe": listed}, judged, {"coin": notebook(text)}, names)
         ),
         "theorems.md": render("theorems.md", [(title, [statement])]),
-        "beside.md": render("beside.md", Beside(run, books, [], known)),
         **{name.removeprefix("_"): page for name, page in landing_page(stored).items()},
     }

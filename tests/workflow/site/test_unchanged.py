@@ -29,7 +29,6 @@ READ = ["words.txt", "seen.txt"]
 MADE = [
     "_build/html/index.html",
     "_build/html/chapters/coin.html",
-    "_build/schemas/claims.json",
     "book/chapters/coin.ipynb",
     "book/chapters/coin.json",
 ]

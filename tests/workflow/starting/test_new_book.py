@@ -13,7 +13,6 @@ import yaml
 from ntpcompanion.settings import read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.schemas import write_schema
 from ntpcompanion.workflow.claims.baselines import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
@@ -59,9 +58,6 @@ def test_its_settings_claims_and_pages_are_whole(made):
     assert read_settings(made).libraries[:3] == ("ntpcompanion", "numpy", "pandas")
     known = find_notebooks(project)
     assert page_faults(project, known) == []
-    schema = write_schema(project, known).resolve()
-    first = project.claims.read_text(encoding="utf-8").partition("\n")[0]
-    assert (project.claims.parent / first.partition("$schema=")[2]).resolve() == schema
     profiles = read_profiles(project, known)
     measured = {claim for claim in load_claims(project)}
     for profile in ("smoke", "book"):
@@ -258,24 +254,6 @@ def test_records_and_sweeps_import_the_package_and_hash_its_sources(made):
     assert {"run", "Plan", "spreads_of_means"} <= rests_on.keys(), "definitions of two modules"
     said = command(made, "sweep", "spread", "--grid", "n=1,4", "-p", "means=3", "-j", "1")
     assert "parquet" in said
-
-
-@pytest.mark.slow
-def test_a_run_is_shown_as_a_page_of_the_small_book(made):
-    said = command(made, "view", "mean", "--profile", "smoke", "-p", "means=40")
-    assert "mean (smoke): executed" in said
-    assert "Rendered" in said
-    assert ("Opened it in the browser." in said) != ("No browser can be opened here." in said)
-    assert "Unchanged:" in command(
-        made, "view", "mean", "--profile", "smoke", "-p", "means=40", "--no-open"
-    )
-    (page,) = (made / "_build" / "views").glob("*/html/chapters/mean.html")
-    text = page.read_text(encoding="utf-8")
-    assert "not the book’s run" in text
-    assert 'href="#claim-mean_rate"' in text
-    plain = re.sub(r"<[^>]+>|\s+", "", text)
-    assert "ntpcompanionviewmean--profilesmoke-pmeans=40" in plain, "the command that repeats it"
-    assert not (made / "book" / "chapters" / "mean.ipynb").exists()
 
 
 @pytest.mark.slow
