@@ -219,9 +219,7 @@ def init(
 @app.command()
 @terminal.sentences
 def lab(browser: options.Browser = True, port: options.FirstPort = 8888) -> None:
-    """Open the text notebooks in JupyterLab (extra `lab`). Saving one changes the lines of the
-    cells that were changed, and stores no output.
-    """
+    """Open the text notebooks in JupyterLab (extra `lab`). Saving one stores no output."""
     taken = [f"--port={port}", *([] if browser else ["--no-browser"])]
     raise typer.Exit(start_lab(_project(), taken))
 
