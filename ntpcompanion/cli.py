@@ -3,6 +3,7 @@
 """
 
 import functools
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,7 +13,6 @@ from ntpcompanion.workflow.base.environment import make_importable
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.checking.reports import Files
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
@@ -111,14 +111,14 @@ def check(
     profile: options.Profile = "smoke",
     parameter: options.Overrides = None,
     update: options.Update = False,
-    json: options.JsonFile = None,
     summary: options.SummaryFile = None,
     annotate: options.Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    files = Files(json, summary)
+    if summary in (Path(), Path("-")):
+        raise WorkflowError("`--summary` names no file. Name one, like `--summary check.md`.")
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
@@ -129,7 +129,7 @@ def check(
     def results() -> dict[str, Result]:
         return build.current_results(chosen_runs(project, profile, (), parameter or ()))
 
-    terminal_checks.check(project, profile, results, files, annotate, update)
+    terminal_checks.check(project, profile, results, summary, annotate, update)
 
 
 @app.command()

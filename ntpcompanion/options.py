@@ -79,10 +79,6 @@ Update = Annotated[
         "--update", help="Accept the present values as the baseline, and show what changes."
     ),
 ]
-JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is the output."),
-]
 SummaryFile = Annotated[
     Path | None,
     typer.Option(
