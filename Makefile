@@ -92,7 +92,7 @@ lab: $(READY) $(LAB)
 	$(BIN)/ntpcompanion lab
 
 # the way out of Jupyter Book, which here only translates _config.yml into conf.py: the same sources by plain Sphinx, in _build/sphinx/html; for a newer
-# Sphinx remove _build/sphinx/env. Left out are its extension, which declares two settings that nobody else reads, and ours, which decides what is read again
+# Sphinx remove _build/sphinx/env. Left out are its extension, which declares two settings that nobody else reads, and ours, which notes what a build was made from
 PLAIN := _build/sphinx
 WITHOUT := {"jupyter_book", "ntpcompanion.workflow.site.sphinx_extension"}
 sphinx: book $(SPHINX)/ready

@@ -85,24 +85,24 @@ def build_(
     project = _project()  # again: its settings are a source, too
     page = project.html(check_profile(profile)) / "index.html"
     sources = unchanged.sources_digest(project)
-    if not force and unchanged.is_unchanged(project, profile, sources):
-        terminal.say(f"Unchanged: {page}")
-        return
-    runs = chosen_runs(project, profile)
-    # faults of claims, settings and pages are found in a second, not after the runs
-    load_claims(project)
-    # of two settings of one name, Jupyter Book takes the last without a word
-    read_yaml(project.root / "_config.yml")
-    if faults := page_faults(project, [run.notebook.name for run in runs]):
-        raise WorkflowError("\n".join(faults))
-    require_jupyter_book_1()
     with project.lock():
+        if not force and unchanged.is_unchanged(project, profile, sources):
+            terminal.say(f"Unchanged: {page}")
+            return
+        runs = chosen_runs(project, profile)
+        # faults of claims, settings and pages are found in a second, not after the runs
+        load_claims(project)
+        # of two settings of one name, Jupyter Book takes the last without a word
+        read_yaml(project.root / "_config.yml")
+        if faults := page_faults(project, [run.notebook.name for run in runs]):
+            raise WorkflowError("\n".join(faults))
+        require_jupyter_book_1()
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         seen = functools.partial(unchanged.changes, project, before, runs)
-        made = build.build_site(project, runs, profile, seen)[1]
+        build.build_site(project, runs, profile, seen)
         unchanged.remember(project, profile, runs, sources)
-    terminal.say(f"{'Built' if made else 'Unchanged:'} {page}")
+    terminal.say(f"Built {page}")
 
 
 @app.command()

@@ -9,5 +9,5 @@
 - `marks`: what on a page shows a verdict, read as a browser reads it
 - `markup_fixes`: small faults in the markup of themes and extensions
 - `look`: the styles and scripts of `assets` on every page
-- `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
+- `sphinx_extension`: the paper's numbers and symbols on pages, and what these were read from
 """
