@@ -79,7 +79,7 @@ RELEASE := _build/release
 VERSION = $(shell $(BIN)/python -c "import ntpcompanion; print(ntpcompanion.__version__)")
 release: book
 	rm -rf $(RELEASE) && mkdir -p $(RELEASE)
-	cp book/chapters/_data/ledger.json book/chapters/_data/ledger.csv book/chapters/_data/ledger.schema.json $(RELEASE)
+	cp book/chapters/_data/ledger.json book/chapters/_data/ledger.csv $(RELEASE)
 	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --transform='s,^html,ntpcompanion-book-$(VERSION),' \
 		--use-compress-program='gzip -n' -cf $(RELEASE)/ntpcompanion-book-$(VERSION).tar.gz -C _build html
 	cd $(RELEASE) && sha256sum * > SHA256SUMS

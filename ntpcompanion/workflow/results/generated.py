@@ -44,7 +44,7 @@ def write_generated(
     WorkflowError with what is wrong with the files that they are made from.
     """
     titles = {name: notebook.title for name, notebook in notebooks.items()}
-    rows = [exports.Row.of(one) for one in judged.values()]
+    rows = [exports.ledger_row(one) for one in judged.values()]
     papers = read_papers(project)
     texts = {
         "_ledger.md": render("ledger.md", Ledger(judged, results, titles, papers, profile)),
@@ -52,7 +52,6 @@ def write_generated(
         "_records.md": render("records.md", record_rows(project, record)),
         "_theorems.md": render("theorems.md", chapters_that_state(notebooks)),
         "_data/ledger.json": exports.ledger_json(rows, results, profile),
-        f"_data/{exports.SCHEMA_NAME}": exports.ledger_schema(),
         "_data/ledger.csv": exports.ledger_csv(rows),
     }
     if (stated := read_stated(project)) is not None:
