@@ -175,11 +175,11 @@ def show_beside(run: Run, book_run: Run) -> None:
         theirs = Result.load(book_run.results).measurements
     except WorkflowError:  # never run, or damaged
         theirs = []
-    here, there = (judged_claims(claims, items, "book") for items in (ours, theirs))
+    run_claims, book_claims = (judged_claims(claims, items, "book") for items in (ours, theirs))
     table = Table("claim", "in this run", "in the book", "verdict here", "in the book")
     table.caption = "Verdicts are by what is expected of the book's parameters."
     for name in (item.claim for item in ours if item.claim in claims):
-        pair = here[name], there[name]
+        pair = run_claims[name], book_claims[name]
         table.add_row(name, *(one.number for one in pair), *(one.verdict for one in pair))
     if table.row_count:
         Console().print(table)

@@ -299,19 +299,6 @@ def check_tensor(name: str, value: object) -> None:
         )
 
 
-@argument_check
-def check_device(name: str, value: object) -> None:
-    """ValueError unless torch knows a device of this name; None is the CPU."""
-    import torch
-
-    try:
-        torch.device("cpu" if value is None else value)
-    except (RuntimeError, TypeError) as error:
-        raise ValueError(
-            f"`{name}` must be a device of torch, such as 'cpu' or 'cuda', got {described(value)}."
-        ) from error
-
-
 def is_tensor(value: object) -> bool:
     """Whether the value is a tensor of torch; where torch was never imported, nothing is."""
     torch = sys.modules.get("torch")

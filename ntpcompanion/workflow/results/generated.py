@@ -7,7 +7,6 @@ import nbformat
 
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
@@ -57,10 +56,8 @@ def write_generated(
     if (stated := read_stated(project)) is not None:
         texts["_statements.md"] = render("statements.md", placed(stated, judged, notebooks, papers))
     if (landing := read_landing(project)) is not None:
-        parts, book = read_parts(project), read_book(project)
-        texts |= landing_page(
-            LandingPage(landing, parts, book, judged, results, pages, titles, profile)
-        )
+        parts = read_parts(project)
+        texts |= landing_page(LandingPage(landing, parts, judged, results, pages, titles, profile))
     for name, text in texts.items():
         write_atomically(source / "chapters" / name, text)
     return texts

@@ -85,8 +85,8 @@ def _mark_faults(html: Path, expected: Mapping[str, Mapping[Mark, int]]) -> list
     faults = []
     for path in sorted(html.rglob("*.html")):
         page = path.relative_to(html).with_suffix("").as_posix()
-        found = page_faults(_raw(path), expected.get(page, {}), chapter=page.startswith(CHAPTERS))
-        faults += [f"{page}.html {fault}" for fault in found]
+        of_page = page_faults(_raw(path), expected.get(page, {}), chapter=page.startswith(CHAPTERS))
+        faults += [f"{page}.html {fault}" for fault in of_page]
     return faults
 
 

@@ -13,7 +13,7 @@ from keyword import iskeyword
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.ownership import require_utf8, search_path
+from ntpcompanion.workflow.base.files import require_utf8, search_path
 
 TEMPLATE = Path(__file__).with_name("template")
 # what the template calls itself; both are words that stand nowhere else in it

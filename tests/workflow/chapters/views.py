@@ -84,14 +84,14 @@ def views(text):
         findings=[Finding(**finding, claim="toy.third", figure="fig-coin")],
     )  # fmt: skip
     stored = LandingPage(
-        landing, {"Coins": ["coin"]}, BOOK, judged, {"coin": run}, {"coin": drawn()},
+        landing, {"Coins": ["coin"]}, judged, {"coin": run}, {"coin": drawn()},
         {"coin": title}, "book",
     )  # fmt: skip
     stored_record = {**STORED, "hardware": {"processor": text, "cores": 2}}
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
     listed.append(Stated(result="Theorem 2", says="s", note="n"))
     statement = Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")
-    card = Card(judged["toy.half"], half, run, chapter, [record])
+    card = Card(judged["toy.half"], half, run, [record])
     return {
         "card.html": render("card.html", card),
         "record.html": render("record.html", Banner(record)),
