@@ -1,4 +1,4 @@
-"""What commands take: options and arguments that several share, and how a shell completes them."""
+"""What commands take: their options and arguments."""
 
 import os
 from pathlib import Path
@@ -6,43 +6,12 @@ from typing import Annotated
 
 import typer
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.project import PROFILES, Project
-
-
-def notebook_names(incomplete: str) -> list[str]:
-    """The notebooks of this project whose names begin so, for a shell that completes them; none
-    outside of a project.
-    """
-    try:
-        folder = Project.find().notebooks
-    except WorkflowError:
-        return []
-    # only their names: to read them all takes longer than a key may
-    names = sorted(path.stem for path in folder.glob("[!.]*.md"))
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def profile_names(incomplete: str) -> list[str]:
-    """The profiles whose names begin so."""
-    return [name for name in PROFILES if name.startswith(incomplete)]
-
-
 Names = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[NAME ...]",
-        help="Notebooks, by name; all if none is given.",
-        autocompletion=notebook_names,
-    ),
+    typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given."),
 ]
-Name = Annotated[str, typer.Argument(help="A notebook.", autocompletion=notebook_names)]
-Profile = Annotated[
-    str,
-    typer.Option(
-        help="smoke, book or paper: see notebooks/profiles.yml.", autocompletion=profile_names
-    ),
-]
+Name = Annotated[str, typer.Argument(help="A notebook.")]
+Profile = Annotated[str, typer.Option(help="smoke, book or paper: see notebooks/profiles.yml.")]
 Jobs = Annotated[
     int,
     typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own."),
@@ -105,9 +74,8 @@ Grid = Annotated[
     typer.Option(
         metavar="NAME=VALUES",
         help="A parameter to vary: 0.1,0.5 or 20:200:20, which are 20, 40, ..., 180: the stop "
-        "is exclusive, as in a slice of Python. A value with a comma or a quotation mark stands in "
-        "quotation marks, as Python writes a text: \"name='a,b',plain\". Several grids are "
-        "combined.",
+        "is exclusive, as in a slice of Python. Where a text has a comma, all stand in quotation "
+        "marks: \"name='a,b','plain'\". Several grids are combined.",
     ),
 ]
 Seeds = Annotated[
