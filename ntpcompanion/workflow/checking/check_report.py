@@ -9,9 +9,9 @@ from pathlib import Path
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.texts import read_text
+from ntpcompanion.workflow.checking import baselines
+from ntpcompanion.workflow.checking.baselines import Baselines, input_key
 from ntpcompanion.workflow.checking.value_comparison import Finding, Kind, compare
-from ntpcompanion.workflow.claims import baselines
-from ntpcompanion.workflow.claims.baselines import Baselines, Run, input_key
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
@@ -86,7 +86,7 @@ def accept(project: Project, results: Mapping[str, Result], profile: str) -> Pat
 
 def make_report(
     project: Project,
-    results: Mapping[str, Run],
+    results: Mapping[str, Result],
     judged: Mapping[str, JudgedClaim],
     stored: Baselines,
     profile: str,

@@ -8,6 +8,5 @@
 - `intervals`: Student's interval of a mean, Welch's test between two
 - `measurement`: one measured number with its standard error
 - `measure`: how a notebook states a number
-- `baselines`: stored numbers, and whether a number or a verdict has moved
 - `formatting`: numbers and texts as pages show them
 """

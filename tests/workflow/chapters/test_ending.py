@@ -13,7 +13,7 @@ from ntpcompanion.workflow.chapters.ending import (
 )
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 SOURCE = Source("coin.md")
 CHAPTER = Chapter(Book("A book", "Its authors"), "coin", "A coin", "2026")

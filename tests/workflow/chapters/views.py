@@ -23,7 +23,7 @@ from ntpcompanion.workflow.results.paper_statements import Stated, placed
 from ntpcompanion.workflow.results.references import Paper
 from ntpcompanion.workflow.results.status import RecordRow, Status
 from ntpcompanion.workflow.results.theorems import Statement
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 from tests.workflow.halves import STORED
 
 CLAIM = {"paper": "doe", "locator": "Theorem 2, rate", "kind": "stated", "basis": "text"}

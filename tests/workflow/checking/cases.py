@@ -1,10 +1,10 @@
 """A project whose two notebooks were run, and what became of their numbers."""
 
+from ntpcompanion.workflow.checking.baselines import updated
 from ntpcompanion.workflow.checking.check_report import make_report
-from ntpcompanion.workflow.claims.baselines import updated
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 
 def report_of(toy, now, before=None):

@@ -8,9 +8,9 @@ from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking import baselines
 from ntpcompanion.workflow.checking.check_report import Report
 from ntpcompanion.workflow.checking.formats import folder_of, write_summary
-from ntpcompanion.workflow.claims import baselines
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.results.exports import ledger_csv, ledger_json, ledger_row
 from tests.toy import ROOT, write_claims
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 
 @pytest.fixture

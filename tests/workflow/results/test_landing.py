@@ -15,7 +15,7 @@ from ntpcompanion.workflow.results.landing import (
     read_parts,
 )
 from tests.toy import write_claims
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 LANDING = {
     "start": "Heads & tails?",

@@ -10,7 +10,7 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import history
 from ntpcompanion.workflow.running.history import append_entry, entry_of
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 
 def entry(toy, machine="a processor", commit="abc", profile="book", **values):
