@@ -121,23 +121,17 @@ def _literals(text: str, option: str) -> list[Any]:
 
 
 def planned_in_words(planned: Campaign, jobs: int | None, scheduler: str | None) -> str:
-    """How many runs there are, how many are to be made, where, and how long that may take."""
+    """How many runs there are, how many are to be made, and where."""
     require_jobs(jobs)
     planned = planned.with_finished(elsewhere=scheduler is not None)
     total, finished = len(planned.points), len(planned.finished)
     left = total - finished
     text = f"{planned.target.name}: {total} runs"
     text += f", {finished} of them finished earlier" if finished else ""
-    if not left:
-        return f"{text}."
-    if scheduler:
-        return f"{text}; {left} to make on {scheduler}. How long is known after the first."
     number = min(jobs or fitting_jobs(), left)
-    where = f"{left} to make by {number} process{'es' * (number > 1)}"
-    seconds = planned.expected_seconds(number)
-    if seconds is None:
-        return f"{text}; {where}. How long is known after the first."
-    return f"{text}; {where}, in about {duration(seconds)} if they are like those before."
+    where = f"on {scheduler}" if scheduler else f"by {number} process{'es' * (number > 1)}"
+    more = f"; {left} to make {where}. How long is known after the first" if left else ""
+    return f"{text}{more}."
 
 
 def in_words(progress: Progress) -> str:

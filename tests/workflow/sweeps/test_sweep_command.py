@@ -35,11 +35,7 @@ def test_progress_names_each_state():
     assert in_words(Progress(2, {"failed": 0, "done": 2})) == "2 done"
 
 
-def test_runs_and_time_are_said_before_anything_is_started(instant):
-    instant.execute("smoke", ["coin"])
-    (run,) = instant.runs("smoke", ["coin"])
-    text = run.results.read_text()
-    assert '"seconds": ' in text
+def test_runs_are_said_before_anything_is_started(instant):
     planned = read_sweep(
         instant.project, "coin", ["n=10:40:10"], seeds="0:2", fixed=[], profile="smoke"
     )
@@ -48,8 +44,8 @@ def test_runs_and_time_are_said_before_anything_is_started(instant):
         {"n": 10, "seed": 1},
         {"n": 20, "seed": 0},
     ]
-    assert planned_in_words(planned, 2, None).startswith(
-        "coin-smoke: 6 runs; 6 to make by 2 processes, in about "
+    assert planned_in_words(planned, 2, None) == (
+        "coin-smoke: 6 runs; 6 to make by 2 processes. How long is known after the first."
     )
     assert planned_in_words(planned, None, "tcp://there:1") == (
         "coin-smoke: 6 runs; 6 to make on tcp://there:1. How long is known after the first."
