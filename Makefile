@@ -134,7 +134,7 @@ lock: $(TOOLS)
 	mkdir -p $(dir $(LOCK))
 	$(COMPILE) --constraints constraints.txt --generate-hashes --output-file $(LOCK)
 
-# a stamp of its own: `make book` neither needs nor waits for it. After it any JupyterLab of this environment saves as `make lab` does
+# a stamp of its own: `make book` neither needs nor waits for it. After it any JupyterLab of this environment opens text notebooks by a click
 $(LAB): $(READY)
 	$(call install,lab)
 	$(BIN)/python -m ntpcompanion.workflow.notebooks.lab
