@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.status import Status
-from rich.table import Table
+from rich.table import Column, Table
 
 import ntpcompanion
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -176,7 +176,8 @@ def show_beside(run: Run, book_run: Run) -> None:
     except WorkflowError:  # never run, or damaged
         theirs = []
     run_claims, book_claims = (judged_claims(claims, items, "book") for items in (ours, theirs))
-    table = Table("claim", "in this run", "in the book", "verdict here", "in the book")
+    claim = Column("claim", overflow="fold")  # an id in full
+    table = Table(claim, "in this run", "in the book", "verdict", "in the book")
     table.caption = "Verdicts are by what is expected of the book's parameters."
     for name in (item.claim for item in ours if item.claim in claims):
         pair = run_claims[name], book_claims[name]
