@@ -112,13 +112,15 @@ def check(
     parameter: options.Overrides = None,
     update: options.Update = False,
     summary: options.SummaryFile = None,
+    json: options.JsonFile = None,
     annotate: options.Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    if summary in (Path(), Path("-")):
-        raise WorkflowError("`--summary` names no file. Name one, like `--summary check.md`.")
+    for option, file, like in (("summary", summary, "check.md"), ("json", json, "check.json")):
+        if file in (Path(), Path("-")):
+            raise WorkflowError(f"`--{option}` names no file. Name one, like `--{option} {like}`.")
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
@@ -129,7 +131,7 @@ def check(
     def results() -> dict[str, Result]:
         return build.current_results(chosen_runs(project, profile, (), parameter or ()))
 
-    terminal_checks.check(project, profile, results, summary, annotate, update)
+    terminal_checks.check(project, profile, results, summary, json, annotate, update)
 
 
 @app.command()

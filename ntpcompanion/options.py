@@ -56,6 +56,10 @@ SummaryFile = Annotated[
         help="Write the table of moved claims as Markdown; $GITHUB_STEP_SUMMARY gets it, too.",
     ),
 ]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write findings and verdicts as JSON."),
+]
 Annotate = Annotated[
     bool | None,
     typer.Option(

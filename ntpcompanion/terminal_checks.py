@@ -12,7 +12,7 @@ from ntpcompanion.terminal import say
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report, accept, check_results
-from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_summary
+from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_reports
 from ntpcompanion.workflow.doctor.doctor_report import shown
 from ntpcompanion.workflow.doctor.environment_checks import Check
 from ntpcompanion.workflow.running.results import Result
@@ -25,6 +25,7 @@ def check(
     profile: str,
     results: Callable[[], Mapping[str, Result]],
     summary: Path | None,
+    data: Path | None,
     annotate: bool | None,
     update: bool,
 ) -> None:
@@ -32,20 +33,20 @@ def check(
     the baseline where that is asked for (`update`).
 
     Raises WorkflowError if there are faults, if nothing could be compared, which stands in the
-    summary, too, or if that cannot be written.
+    files, too, or if that cannot be written.
     """
     try:
         measured = results()
         report = check_results(project, measured, profile)
     except WorkflowError as error:
         report = Report(profile=profile, error=plain(str(error)))
-        unwritten = _publish(project, report, summary, annotate)
+        unwritten = _publish(project, report, summary, data, annotate)
         raise WorkflowError("\n".join([str(error), *unwritten])) from error
     say(*(finding.text for finding in [*report.notes, *report.faults]))
     if update:
         say(f"Wrote {accept(project, measured, profile)}; review it with `git diff`.")
         report = check_results(project, measured, profile)
-    unwritten = _publish(project, report, summary, annotate)
+    unwritten = _publish(project, report, summary, data, annotate)
     values = f"{report.values} measured value{'s' * (report.values != 1)}"
     if faults := report.faults:
         also = ", verdicts among them: a baseline cannot fix those" if update else ""
@@ -58,13 +59,17 @@ def check(
 
 
 def _publish(
-    project: Project, report: Report, summary: Path | None, annotate: bool | None
+    project: Project,
+    report: Report,
+    summary: Path | None,
+    data: Path | None,
+    annotate: bool | None,
 ) -> list[str]:
-    """Print annotations and write the summary; a sentence for each file that cannot be written."""
+    """Print annotations and write the files; a sentence for each file that cannot be written."""
     if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
         for line in annotations(report, folder_of(project)):
             typer.echo(line)
-    return write_summary(report, summary)
+    return write_reports(report, summary, data)
 
 
 def show_checks(checks: Sequence[Check]) -> None:

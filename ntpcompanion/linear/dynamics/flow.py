@@ -99,8 +99,8 @@ def gradient_flow(
     ------
     ValueError
         a table that is not compatible and separable: pass `implied_table(table).table`, which has
-        the same flow, or if the loss has a minimizer, there is no limit to follow; times that do not increase, a tolerance outside 1e-12 … 1e-2, a start of
-        another shape.
+        the same flow, unless the loss has a minimizer; times that do not increase, a tolerance
+        outside 1e-12 … 1e-2, a start of another shape.
     RuntimeError
         the integrator gave up.
 

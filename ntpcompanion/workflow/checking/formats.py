@@ -1,5 +1,7 @@
-"""The report of a check as hosts of repositories read it: annotations, and Markdown."""
+"""The report of a check as hosts of repositories read it: annotations, Markdown, and data."""
 
+import dataclasses
+import json
 import os
 import re
 from pathlib import Path
@@ -121,20 +123,41 @@ def _cell(text: str) -> str:
     return "<br>".join(marked.split("\n"))
 
 
-def write_summary(report: Report, file: Path | None) -> list[str]:
-    """Write the summary where it was asked for, and add it to the file that GitHub names; a
-    sentence for each that cannot be written.
+def as_json(report: Report) -> str:
+    """The report as data: its findings with advice, and each claim's verdict and values."""
+    findings = [
+        dataclasses.asdict(one) | {"fault": one.fault, "advice": report.advice_on(one)}
+        for one in report.findings
+    ]
+    claims = {
+        name: {
+            "verdict": one.verdict,
+            "expected": one.claim.expected_verdict,
+            "measured": one.measurement and dataclasses.asdict(one.measurement),
+            "stored": (before := report.stored.get(name)) and dataclasses.asdict(before),
+        }
+        for name, one in report.claims.items()
+    }
+    outcome = {"profile": report.profile, "error": report.error, "values": report.values}
+    return json.dumps(outcome | {"findings": findings, "claims": claims}, indent=1) + "\n"
+
+
+def write_reports(report: Report, summary: Path | None, data: Path | None) -> list[str]:
+    """Write the summary and the data where they were asked for, and add the summary to the file
+    that GitHub names; a sentence for each file that cannot be written.
     """
-    text, host, faults = markdown(report), os.environ.get(SUMMARY), []
-    wanted = [("--summary", file, "w")] if file and str(file) != host else []
+    host, faults = os.environ.get(SUMMARY), []
+    wanted = [("--summary", summary, "w", markdown)] if summary and str(summary) != host else []
+    if data:
+        wanted.append(("--json", data, "w", as_json))
     if host:
-        wanted.append((f"${SUMMARY}", Path(host), "a"))
-    for name, path, mode in wanted:
+        wanted.append((f"${SUMMARY}", Path(host), "a", markdown))
+    for name, path, mode, written in wanted:
         try:
             if mode == "w":
                 path.parent.mkdir(parents=True, exist_ok=True)
             with path.open(mode, encoding="utf-8") as target:
-                target.write(text + "\n" * (mode == "a"))
+                target.write(written(report) + "\n" * (mode == "a"))
         except OSError as error:
             faults.append(
                 f"`{name}`: {path} cannot be written: {error.strerror or error}. Free some space, "

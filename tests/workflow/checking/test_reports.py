@@ -1,5 +1,6 @@
 """What `ntpcompanion check` writes and prints, and where."""
 
+import json
 import os
 import re
 
@@ -10,7 +11,7 @@ from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking import baselines
 from ntpcompanion.workflow.checking.check_report import Report
-from ntpcompanion.workflow.checking.formats import folder_of, write_summary
+from ntpcompanion.workflow.checking.formats import folder_of, write_reports
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +59,25 @@ def test_the_summary_is_written_on_success_and_on_failure(check, tmp_path, insta
     instant.edit("book/claims.yml", "equals: 0.5", "equals: 0.3")
     assert check("--summary", str(file)).exit_code == 1
     assert "refuted, expected supported" in file.read_text()
+
+
+def test_the_report_as_data(drifted, tmp_path, instant):
+    file = tmp_path / "new folder" / "check.json"
+    assert drifted("--json", str(file)).exit_code == 1
+    report = json.loads(file.read_text())
+    assert (report["profile"], report["error"], report["values"]) == ("book", None, 3)
+    (finding,) = report["findings"]
+    assert (finding["claim"], finding["kind"], finding["fault"]) == ("toy.half", "moved", True)
+    assert finding["advice"].startswith("If the new number is right")
+    moved = report["claims"]["toy.half"]
+    assert (moved["verdict"], moved["expected"]) == ("supported", "supported")
+    assert (moved["measured"]["value"], moved["stored"]["value"]) == (0.5, 0.45)
+    instant.edit("book/claims.yml", "equals: 0.5", "equal: 0.3")
+    assert drifted("--json", str(file)).exit_code == 1
+    assert "equal" in json.loads(file.read_text())["error"]
+    fault = drifted("--json", str(tmp_path)).stderr.splitlines()[-1]
+    assert fault.startswith(f"`--json`: {tmp_path} cannot be written: ")
+    assert "`--json` names no file" in drifted("--json", "-").stderr
 
 
 def test_on_github_lines_are_marked_and_the_summary_is_added_to(drifted, monkeypatch, tmp_path):
@@ -147,6 +167,6 @@ def test_a_link_is_written_through(tmp_path):
     """As /dev/stdout is one: it must not be replaced."""
     (tmp_path / "target").touch()
     os.symlink(tmp_path / "target", tmp_path / "link")
-    write_summary(Report(profile="book"), tmp_path / "link")
+    write_reports(Report(profile="book"), tmp_path / "link", None)
     assert (tmp_path / "link").is_symlink()
     assert "0 claims agree" in (tmp_path / "target").read_text()
