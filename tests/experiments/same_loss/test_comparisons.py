@@ -42,7 +42,7 @@ def test_a_table_has_the_comparisons_of_one_question_in_words():
     cases = [
         Case("", -9.5, -1.9, "8 states, again", "lookup"),
         Case("", np.nan, np.nan, "8 states", "lookup"),
-        Case("on", np.nan, 1.0, "8 states", "sgd"),
+        Case("wide", np.nan, 1.0, "8 states", "", against="8 states, again"),
     ]
     own = STUDY.effect("lookup")
     change = "{:+.2f} [{:+.2f}, {:+.2f}]".format(own.mean, *own.interval).replace("-", "−")

@@ -90,7 +90,7 @@ def views(text):
     )  # fmt: skip
     stored_record = {**STORED, "hardware": {"processor": text, "cores": 2}}
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
-    listed.append(Stated(result="Theorem 2", says="s", note="n"))
+    listed.append(Stated(result="Theorem 2", says="s", note="n", decided_by=["toy.third"]))
     statement = Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")
     books = replace(run, parameters={"n": 7, "seed": 0}, measurements=[replace(half, value=1.0)])
     card = Card(judged["toy.half"], half, run, chapter, [record])
