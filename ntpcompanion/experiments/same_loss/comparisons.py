@@ -79,14 +79,14 @@ def table_of(compared: pd.DataFrame, kind: str) -> pd.DataFrame:
     """The comparisons of one kind, as `compare` gives them, for readers: `language`, `task`,
     `probe`, the `change` with its 95 % interval and `δ`, in points.
     """
-    own = compared[compared.kind == kind]
-    numbers = own[["value", "low", "high"]].to_numpy()
+    cases = compared[compared.kind == kind]
+    numbers = cases[["value", "low", "high"]].to_numpy()
     table = {
-        "language": own.study.str.split(",").str[0],
-        "task": own.position.map({CONTROL: "control"}).fillna("main"),
-        "probe": own.column.map(PROBES),
+        "language": cases.study.str.split(",").str[0],
+        "task": cases.position.map({CONTROL: "control"}).fillna("main"),
+        "probe": cases.column.map(PROBES),
         "change": ["{:+.2f} [{:+.2f}, {:+.2f}]".format(*row).replace("-", "−") for row in numbers],
-        "δ": own.delta.map("{:+g}".format).str.replace("-", "−").replace("+nan", "–"),
+        "δ": cases.delta.map("{:+g}".format).str.replace("-", "−").replace("+nan", "–"),
     }
     return pd.DataFrame(table).reset_index(drop=True)
 
