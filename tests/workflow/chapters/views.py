@@ -89,7 +89,7 @@ def views(text):
     )  # fmt: skip
     stored_record = {**STORED, "hardware": {"processor": text, "cores": 2}}
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
-    listed.append(Stated(result="Theorem 2", says="s", note="n"))
+    listed.append(Stated(result="Theorem 2", says="s", note="n", decided_by=["toy.third"]))
     statement = Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")
     card = Card(judged["toy.half"], half, run, [record])
     return {
