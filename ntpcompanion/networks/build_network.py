@@ -12,9 +12,7 @@ from ntpcompanion.networks.transformer import Transformer
 INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as in BERT
 
 
-@checked(
-    need("causal", lambda plan, causal: plan.kind != "lstm" or not causal, "be false for an LSTM")
-)
+@checked(need("causal", "plan.kind != 'lstm' or not causal", "be false for an LSTM"))
 def build_model(
     plan: ModelPlan,
     seed: Seed,

@@ -28,7 +28,7 @@ TwoSided = Annotated[LanguageModel, Is(lambda model: not getattr(model, "causal"
 @checked(
     need(
         "parameters",
-        lambda parameters: len({p.shape[0] for p in parameters.values() if p.ndim}) == 1,
+        "len({p.shape[0] for p in parameters.values() if p.ndim}) == 1",
         "hold tensors that have a first axis of as many networks",
     )
 )

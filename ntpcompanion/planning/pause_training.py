@@ -15,9 +15,7 @@ WARMUP = 50  # steps in which the rate rises to its value
 @checked(
     need(
         "pauses",
-        lambda decoder, questions, pauses: (
-            questions.prefixes.shape[1] + pauses <= decoder.model.plan.positions
-        ),
+        "questions.prefixes.shape[1] + pauses <= decoder.model.plan.positions",
         "leave `questions` enough of the {decoder.model.plan.positions} positions of the model",
     )
 )

@@ -11,7 +11,7 @@ from ntpcompanion.languages.text.counting import ContextCounts
 @checked(
     need(
         "vocabulary",
-        lambda counts, vocabulary: len(vocabulary) >= counts.counts.shape[1],
+        "len(vocabulary) >= counts.counts.shape[1]",
         "hold a word for each of the tokens",
     )
 )

@@ -53,7 +53,7 @@ class FunctionTraces:
 @checked(
     need(
         "tokens",
-        lambda tokens: len(tokens) > 3,
+        "len(tokens) > 3",
         "hold at least 4 sentences, for two halves and a standard error",
     )
 )

@@ -64,23 +64,19 @@ class StackedState:
 
 
 @checked(
-    need("seeds", lambda start, seeds: len(seeds) == len(start), "hold one for each network"),
+    need("seeds", "len(seeds) == len(start)", "hold one for each network"),
+    need("rates", "rates is None or len(rates) == len(start)", "hold one for each network"),
     need(
         "rates",
-        lambda start, rates: rates is None or len(rates) == len(start),
-        "hold one for each network",
-    ),
-    need(
-        "rates",
-        lambda plan, rates: rates is None or plan.optimizer == "sgd",
+        "rates is None or plan.optimizer == 'sgd'",
         "be None for AdamW, which does not notice the scale of a gradient",
     ),
     need(
         "start",
-        lambda start, language: start.plan.words == language.vocab_size,
+        "start.plan.words == language.vocab_size",
         "have the {language.vocab_size} `words` of the language",
     ),
-    need("plan", lambda plan: not plan.mask_share, "have `mask_share` 0: one mask a sentence"),
+    need("plan", "not plan.mask_share", "have `mask_share` 0: one mask a sentence"),
 )
 def train_stack(
     start: Stack,
