@@ -61,7 +61,7 @@ def build_model(
     torch.Size([1, 1, 20])
     """
     with torch.device("meta"):
-        model = _shaped(plan, causal)
+        model = _uninitialized(plan, causal)
     if torch.device(device).type == "meta":
         return model
     model = model.to_empty(device="cpu")
@@ -72,7 +72,7 @@ def build_model(
     return model.to(device)
 
 
-def _shaped(plan: ModelPlan, causal: bool) -> LanguageModel:
+def _uninitialized(plan: ModelPlan, causal: bool) -> LanguageModel:
     if plan.kind == "transformer":
         return Transformer(plan, causal=causal)
     return BidirectionalLSTM(plan)

@@ -120,7 +120,7 @@ def constant(path):
 
 
 def log_excess(growing, finite, scale):
-    return LOSS.log_excess(LOSS.at(finite, growing, scale))
+    return LOSS.log_excess(LOSS.point(finite, growing, scale))
 
 
 def losses(path):

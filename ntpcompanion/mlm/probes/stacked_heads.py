@@ -16,7 +16,7 @@ from ntpcompanion.mlm.probes.probe_inputs import (
     check_features,
     check_labels,
 )
-from ntpcompanion.mlm.training.cuda_graph import captured
+from ntpcompanion.mlm.training.cuda_graph import as_cuda_graph
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION
 
 Gradients = Callable[[Tensor], Sequence[Tensor]]
@@ -141,7 +141,7 @@ def train_epochs(
         at least one, all on one device.
     gradients
         of the rows of a batch: the gradient of each parameter, contiguous. It must be fit for
-        `captured`.
+        `as_cuda_graph`.
     examples
         how many rows there are.
     plan
@@ -151,7 +151,7 @@ def train_epochs(
         of the order of the rows, new for each epoch.
     """
     device = parameters[0].device
-    gradients = captured(gradients, device)
+    gradients = as_cuda_graph(gradients, device)
     optimizer = torch.optim.AdamW(
         parameters, plan.learning_rate, weight_decay=plan.weight_decay, fused=True
     )

@@ -17,9 +17,9 @@ from ntpcompanion.workflow.base.ownership import require_utf8, search_path
 
 TEMPLATE = Path(__file__).with_name("template")
 # what the template calls itself; both are words that stand nowhere else in it
-PACKAGE, TITLE = "mypaper", "My companion"
-OWN = __name__.partition(".")[0]
-TAKEN = {"book", "notebooks", "tests", OWN}  # folders of the book, or what it imports
+TOOL, TITLE = "mypaper", "My companion"
+TOOL = __name__.partition(".")[0]
+TAKEN = {"book", "notebooks", "tests", TOOL}  # folders of the book, or what it imports
 REQUIREMENTS = "requirements.txt"
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
 
@@ -77,7 +77,7 @@ def next_steps(folder: Path) -> list[str]:
     """What was made, and what to type next, in lines."""
     return [
         f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
-        f"  ntpcompanion build    runs the notebook, renders _build/html; needs {OWN}[book,plots]",
+        f"  ntpcompanion build    runs the notebook, renders _build/html; needs {TOOL}[book,plots]",
         "  make book             the same in an environment of its own, .venv",
         "  make test             its tests, and its numbers against tests/baselines",
     ]
@@ -95,11 +95,11 @@ def _fill(folder: Path, package: str, title: str) -> None:
     """
     quoted, marked = json.dumps(title, ensure_ascii=False), _SIGNS.sub(r"\\\1", title)
     for source in template_files():
-        text = source.read_text(encoding="utf-8").replace(PACKAGE, package)
+        text = source.read_text(encoding="utf-8").replace(TOOL, package)
         text = text.replace(f'"{TITLE}"', quoted)
         if source.name == REQUIREMENTS:
             text = f"{text.splitlines()[0]}\n{origin()}\n"
-        place = folder / str(source.relative_to(TEMPLATE)).replace(PACKAGE, package)
+        place = folder / str(source.relative_to(TEMPLATE)).replace(TOOL, package)
         place.parent.mkdir(parents=True, exist_ok=True)
         shown = text.replace(TITLE, marked) if source.suffix == ".md" else text
         place.write_text(shown, encoding="utf-8")
@@ -108,7 +108,7 @@ def _fill(folder: Path, package: str, title: str) -> None:
 def default_package(name: str) -> str:
     """A name for a package made from that of a folder: `"Größe & Zahl"` gives `"grosse_zahl"`."""
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or PACKAGE
+    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or TOOL
     made = made if made[0].isalpha() else f"book_{made}"
     return f"{made}_book" if why_not(made) else made
 
@@ -128,15 +128,15 @@ def origin() -> str:
     or a folder or file of this machine.
     """
     try:
-        package = distribution(OWN)
+        package = distribution(TOOL)
     except PackageNotFoundError:  # run from a checkout
-        return f"{OWN} @ {Path(__file__).resolve().parents[3].as_uri()}"
+        return f"{TOOL} @ {Path(__file__).resolve().parents[3].as_uri()}"
     direct = json.loads(package.read_text("direct_url.json") or "{}")
     if not direct:
-        return f"{OWN}=={package.version}"
+        return f"{TOOL}=={package.version}"
     if version := direct.get("vcs_info"):
-        return f"{OWN} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
-    return f"{OWN} @ {direct['url']}"
+        return f"{TOOL} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
+    return f"{TOOL} @ {direct['url']}"
 
 
 def _require_empty(target: Path) -> None:
