@@ -168,13 +168,7 @@ def _summary(
     )
 
 
-@checked(
-    need(
-        "tokens",
-        "len(tokens) >= parts",
-        "hold at least {parts} sentences, one for each of the `parts`",
-    )
-)
+@checked(need("tokens", "len(tokens) >= parts", "hold at least {parts} sentences, one a part"))
 def trace_slope(
     network: Architecture,
     parameters: Mapping[str, Tensor],
