@@ -17,7 +17,7 @@ from ntpcompanion.workflow.base.ownership import require_utf8, search_path
 
 TEMPLATE = Path(__file__).with_name("template")
 # what the template calls itself; both are words that stand nowhere else in it
-TOOL, TITLE = "mypaper", "My companion"
+PACKAGE, TITLE = "mypaper", "My companion"
 TOOL = __name__.partition(".")[0]
 TAKEN = {"book", "notebooks", "tests", TOOL}  # folders of the book, or what it imports
 REQUIREMENTS = "requirements.txt"
@@ -95,11 +95,11 @@ def _fill(folder: Path, package: str, title: str) -> None:
     """
     quoted, marked = json.dumps(title, ensure_ascii=False), _SIGNS.sub(r"\\\1", title)
     for source in template_files():
-        text = source.read_text(encoding="utf-8").replace(TOOL, package)
+        text = source.read_text(encoding="utf-8").replace(PACKAGE, package)
         text = text.replace(f'"{TITLE}"', quoted)
         if source.name == REQUIREMENTS:
             text = f"{text.splitlines()[0]}\n{origin()}\n"
-        place = folder / str(source.relative_to(TEMPLATE)).replace(TOOL, package)
+        place = folder / str(source.relative_to(TEMPLATE)).replace(PACKAGE, package)
         place.parent.mkdir(parents=True, exist_ok=True)
         shown = text.replace(TITLE, marked) if source.suffix == ".md" else text
         place.write_text(shown, encoding="utf-8")
@@ -108,7 +108,7 @@ def _fill(folder: Path, package: str, title: str) -> None:
 def default_package(name: str) -> str:
     """A name for a package made from that of a folder: `"Größe & Zahl"` gives `"grosse_zahl"`."""
     plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or TOOL
+    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or PACKAGE
     made = made if made[0].isalpha() else f"book_{made}"
     return f"{made}_book" if why_not(made) else made
 
