@@ -21,7 +21,7 @@ DIALECT = {
         "valley",
         "house",
     ),
-    *("came", "left1", "at_once", "trainings", "second_term", "apart_from"),
+    *("came", "left1", "at_once", "trainings", "second_term", "apart_from", "growth_exponent"),
 }
 # read from files of a book or a record, which would have to be written anew
 STORED = {"places"}

@@ -18,7 +18,7 @@ from ntpcompanion.linear import (
     solve_ntp_svm,
     step_bound,
 )
-from ntpcompanion.linear.dynamics.convergence_rate import growth_exponent
+from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
 from ntpcompanion.linear.dynamics.flow_angle import predict_distance
 from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
 from ntpcompanion.linear.dynamics.regularization_path import regularization_path
@@ -38,7 +38,7 @@ ACROSS = DRAWN - INSIDE - np.vdot(DRAWN, SVM) / SIZE**2 * SVM  # orthogonal to F
 ACROSS *= SIZE / np.linalg.norm(ACROSS)
 INSIDE /= np.linalg.norm(INSIDE)
 
-EXPONENT = growth_exponent(TABLE, SOLVED)
+EXPONENT = convergence_rate(TABLE, SOLVED)
 SETTLING = np.linspace(6, 9, 4) / EXPONENT
 MIDDLE = np.array([30.0, 60, 120, 240, 480])
 LATE, LEMMA = np.geomspace(1e3, 1e6, 8), np.geomspace(5, 5e3, 30)
