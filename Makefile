@@ -79,7 +79,7 @@ RELEASE := _build/release
 VERSION = $(shell $(BIN)/python -c "import ntpcompanion; print(ntpcompanion.__version__)")
 release: book
 	rm -rf $(RELEASE) && mkdir -p $(RELEASE)
-	cp book/chapters/_data/ledger.json book/chapters/_data/ledger.csv book/chapters/_data/ledger.schema.json $(RELEASE)
+	cp book/chapters/_data/ledger.json book/chapters/_data/ledger.csv $(RELEASE)
 	tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --transform='s,^html,ntpcompanion-book-$(VERSION),' \
 		--use-compress-program='gzip -n' -cf $(RELEASE)/ntpcompanion-book-$(VERSION).tar.gz -C _build html
 	cd $(RELEASE) && sha256sum * > SHA256SUMS
@@ -92,7 +92,7 @@ lab: $(READY) $(LAB)
 	$(BIN)/ntpcompanion lab
 
 # the way out of Jupyter Book, which here only translates _config.yml into conf.py: the same sources by plain Sphinx, in _build/sphinx/html; for a newer
-# Sphinx remove _build/sphinx/env. Left out are its extension, which declares two settings that nobody else reads, and ours, which decides what is read again
+# Sphinx remove _build/sphinx/env. Left out are its extension, which declares two settings that nobody else reads, and ours, which notes what a build was made from
 PLAIN := _build/sphinx
 WITHOUT := {"jupyter_book", "ntpcompanion.workflow.site.sphinx_extension"}
 sphinx: book $(SPHINX)/ready
@@ -134,7 +134,7 @@ lock: $(TOOLS)
 	mkdir -p $(dir $(LOCK))
 	$(COMPILE) --constraints constraints.txt --generate-hashes --output-file $(LOCK)
 
-# a stamp of its own: `make book` neither needs nor waits for it. After it any JupyterLab of this environment saves as `make lab` does
+# a stamp of its own: `make book` neither needs nor waits for it. After it any JupyterLab of this environment opens text notebooks by a click
 $(LAB): $(READY)
 	$(call install,lab)
 	$(BIN)/python -m ntpcompanion.workflow.notebooks.lab

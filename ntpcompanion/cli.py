@@ -3,6 +3,7 @@
 """
 
 import functools
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,13 +13,10 @@ from ntpcompanion.workflow.base.environment import make_importable
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.checking.reports import Files
-from ntpcompanion.workflow.checking.schemas import write_schema
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
-from ntpcompanion.workflow.notebooks.notebook import notebook_paths
 from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
@@ -71,8 +69,8 @@ def execute(
     with project.lock():
         terminal.execute(runs, jobs, force)
     if parameter:
-        for run in runs:
-            terminal.say(f"{run.notebook.name}: {run.page}")
+        for run, book_run in zip(runs, chosen_runs(project, "book", names or ()), strict=True):
+            terminal.show_beside(run, book_run)
 
 
 @app.command("build")
@@ -87,25 +85,24 @@ def build_(
     project = _project()  # again: its settings are a source, too
     page = project.html(check_profile(profile)) / "index.html"
     sources = unchanged.sources_digest(project)
-    if not force and unchanged.is_unchanged(project, profile, sources):
-        terminal.say(f"Unchanged: {page}")
-        return
-    runs = chosen_runs(project, profile)
-    # faults of claims, settings and pages are found in a second, not after the runs
-    load_claims(project)
-    # of two settings of one name, Jupyter Book takes the last without a word
-    read_yaml(project.root / "_config.yml")
-    if faults := page_faults(project, [run.notebook.name for run in runs]):
-        raise WorkflowError("\n".join(faults))
-    require_jupyter_book_1()
     with project.lock():
-        write_schema(project, [run.notebook.name for run in runs])
+        if not force and unchanged.is_unchanged(project, profile, sources):
+            terminal.say(f"Unchanged: {page}")
+            return
+        runs = chosen_runs(project, profile)
+        # faults of claims, settings and pages are found in a second, not after the runs
+        load_claims(project)
+        # of two settings of one name, Jupyter Book takes the last without a word
+        read_yaml(project.root / "_config.yml")
+        if faults := page_faults(project, [run.notebook.name for run in runs]):
+            raise WorkflowError("\n".join(faults))
+        require_jupyter_book_1()
         recover_site(project.html(profile))
         terminal.execute(runs, jobs, force)
         seen = functools.partial(unchanged.changes, project, before, runs)
-        made = build.build_site(project, runs, profile, seen)[1]
+        build.build_site(project, runs, profile, seen)
         unchanged.remember(project, profile, runs, sources)
-    terminal.say(f"{'Built' if made else 'Unchanged:'} {page}")
+    terminal.say(f"Built {page}")
 
 
 @app.command()
@@ -114,14 +111,18 @@ def check(
     profile: options.Profile = "smoke",
     parameter: options.Overrides = None,
     update: options.Update = False,
-    json: options.JsonFile = None,
     summary: options.SummaryFile = None,
+    json: options.JsonFile = None,
     annotate: options.Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    files = Files(json, summary)
+    for option, file, example in (("summary", summary, "check.md"), ("json", json, "check.json")):
+        if file in (Path(), Path("-")):
+            raise WorkflowError(
+                f"`--{option}` names no file. Name one, like `--{option} {example}`."
+            )
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "
@@ -132,15 +133,7 @@ def check(
     def results() -> dict[str, Result]:
         return build.current_results(chosen_runs(project, profile, (), parameter or ()))
 
-    terminal_checks.check(project, profile, results, files, annotate, update)
-
-
-@app.command()
-@terminal.sentences
-def schemas() -> None:
-    """Write the JSON Schema by which an editor completes claims.yml; `build` does so, too."""
-    project = _project()
-    terminal.say(str(write_schema(project, notebook_paths(project))))
+    terminal_checks.check(project, profile, results, summary, json, annotate, update)
 
 
 @app.command()
@@ -229,30 +222,8 @@ def init(
 
 @app.command()
 @terminal.sentences
-def view(
-    name: options.Name,
-    profile: options.Profile = "book",
-    parameter: options.Overrides = None,
-    force: options.Force = False,
-    open_: options.Open = True,
-) -> None:
-    """Run a notebook with parameters of your own, and show it as a page of the book would look,
-    its claims beside the book's. The page lies in _build/views and never reaches the book.
-    """
-    project = _project()
-    (run,) = chosen_runs(project, profile, [name], parameter or ())
-    (book_run,) = chosen_runs(project, "book", [name])
-    require_jupyter_book_1()
-    with project.lock():
-        terminal.view(run, book_run, force, open_)
-
-
-@app.command()
-@terminal.sentences
 def lab(browser: options.Browser = True, port: options.FirstPort = 8888) -> None:
-    """Open the text notebooks in JupyterLab (extra `lab`). Saving one changes the lines of the
-    cells that were changed, and stores no output.
-    """
+    """Open the text notebooks in JupyterLab (extra `lab`). Saving one stores no output."""
     taken = [f"--port={port}", *([] if browser else ["--no-browser"])]
     raise typer.Exit(start_lab(_project(), taken))
 

@@ -1,4 +1,4 @@
-"""What commands take: options and arguments that several share, and how a shell completes them."""
+"""What commands take: their options and arguments."""
 
 import os
 from pathlib import Path
@@ -6,43 +6,12 @@ from typing import Annotated
 
 import typer
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.project import PROFILES, Project
-
-
-def notebook_names(incomplete: str) -> list[str]:
-    """The notebooks of this project whose names begin so, for a shell that completes them; none
-    outside of a project.
-    """
-    try:
-        folder = Project.find().notebooks
-    except WorkflowError:
-        return []
-    # only their names: to read them all takes longer than a key may
-    names = sorted(path.stem for path in folder.glob("[!.]*.md"))
-    return [name for name in names if name.startswith(incomplete)]
-
-
-def profile_names(incomplete: str) -> list[str]:
-    """The profiles whose names begin so."""
-    return [name for name in PROFILES if name.startswith(incomplete)]
-
-
 Names = Annotated[
     list[str] | None,
-    typer.Argument(
-        metavar="[NAME ...]",
-        help="Notebooks, by name; all if none is given.",
-        autocompletion=notebook_names,
-    ),
+    typer.Argument(metavar="[NAME ...]", help="Notebooks, by name; all if none is given."),
 ]
-Name = Annotated[str, typer.Argument(help="A notebook.", autocompletion=notebook_names)]
-Profile = Annotated[
-    str,
-    typer.Option(
-        help="smoke, book or paper: see notebooks/profiles.yml.", autocompletion=profile_names
-    ),
-]
+Name = Annotated[str, typer.Argument(help="A notebook.")]
+Profile = Annotated[str, typer.Option(help="smoke, book or paper: see notebooks/profiles.yml.")]
 Jobs = Annotated[
     int,
     typer.Option("--jobs", "-j", help="Notebooks or tasks at once, each in a process of its own."),
@@ -79,10 +48,6 @@ Update = Annotated[
         "--update", help="Accept the present values as the baseline, and show what changes."
     ),
 ]
-JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is the output."),
-]
 SummaryFile = Annotated[
     Path | None,
     typer.Option(
@@ -90,6 +55,10 @@ SummaryFile = Annotated[
         metavar="FILE",
         help="Write the table of moved claims as Markdown; $GITHUB_STEP_SUMMARY gets it, too.",
     ),
+]
+JsonFile = Annotated[
+    Path | None,
+    typer.Option("--json", metavar="FILE", help="Write findings and verdicts as JSON."),
 ]
 Annotate = Annotated[
     bool | None,
@@ -109,9 +78,8 @@ Grid = Annotated[
     typer.Option(
         metavar="NAME=VALUES",
         help="A parameter to vary: 0.1,0.5 or 20:200:20, which are 20, 40, ..., 180: the stop "
-        "is exclusive, as in a slice of Python. A value with a comma or a quotation mark stands in "
-        "quotation marks, as Python writes a text: \"name='a,b',plain\". Several grids are "
-        "combined.",
+        "is exclusive, as in a slice of Python. Where a text has a comma, all stand in quotation "
+        "marks: \"name='a,b','plain'\". Several grids are combined.",
     ),
 ]
 Seeds = Annotated[
@@ -135,12 +103,9 @@ TableFile = Annotated[
     Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")
 ]
 NewFolder = Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")]
-NewPackage = Annotated[
-    str | None, typer.Option(help="Its package (default: as the folder).", show_default=False)
-]
+NewPackage = Annotated[str | None, typer.Option(help="Its package.", show_default="mypaper")]
 NewTitle = Annotated[
     str | None, typer.Option(help="Its title (default: as the folder).", show_default=False)
 ]
-Open = Annotated[bool, typer.Option("--open/--no-open", help="Show the page in a browser.")]
 Browser = Annotated[bool, typer.Option(help="Open a browser; else an address is printed.")]
 FirstPort = Annotated[int, typer.Option(help="Port on this machine; the next free one.")]

@@ -8,7 +8,6 @@ import functools
 import io
 import os
 import platform
-import shlex
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -20,13 +19,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.status import Status
-from rich.table import Table
+from rich.table import Column, Table
 
 import ntpcompanion
-from ntpcompanion.workflow.base.browser import open_page
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.records.making import (
     make_record,
     tolerances_in_words,
@@ -37,7 +36,6 @@ from ntpcompanion.workflow.running import freshness
 from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
-from ntpcompanion.workflow.site.views import make_view, view_folder
 from ntpcompanion.workflow.sweeps import campaign
 from ntpcompanion.workflow.sweeps.sweep import run_sweep
 from ntpcompanion.workflow.sweeps.sweep_command import in_words, planned_in_words
@@ -167,33 +165,25 @@ def _show_outcome(outcome: runner.Outcome) -> None:
     say(*(f"  note: {note}" for note in outcome.notes))
 
 
-def view(run: Run, book_run: Run, force: bool, browse: bool) -> None:
-    """Bring a run up to date, render it beside the book's, and show the page. Raises WorkflowError
-    with what failed, in words.
+def show_beside(run: Run, book_run: Run) -> None:
+    """Where a run with parameters of its own is kept, and each number that it has measured beside
+    the book's; the verdicts are by what is expected of the book's parameters.
     """
-    failure = view_folder(run) / "failure.txt"
+    say(f"{run.notebook.name}: {run.page}")
+    claims, ours = load_claims(run.project), Result.load(run.results).measurements
     try:
-        execute([run], 1, force)
-    except WorkflowError as error:
-        words, _, traceback = str(error).partition("\n")
-        if not traceback:
-            raise  # no cell was run: what is wrong with the text, say
-        write_atomically(failure, f"{error}\n")
-        raise WorkflowError(
-            f"{words}\nNothing was rendered. The cell and the traceback are in {failure}"
-        ) from error
-    failure.unlink(missing_ok=True)
-    with working("Rendering one page ..."):
-        page, made = make_view(run, book_run)
-    say(f"{'Rendered' if made else 'Unchanged:'} {page}")
-    if browse and open_page(page):
-        say("Opened it in the browser.")
-    elif browse:
-        say(
-            "No browser can be opened here. Open the file in one, or run "
-            f"`{sys.executable} -m http.server -d {shlex.quote(str(run.project.build))}` and "
-            "look at port 8000 of this machine."
-        )
+        theirs = Result.load(book_run.results).measurements
+    except WorkflowError:  # never run, or damaged
+        theirs = []
+    run_claims, book_claims = (judged_claims(claims, items, "book") for items in (ours, theirs))
+    claim = Column("claim", overflow="fold")  # an id in full
+    table = Table(claim, "in this run", "in the book", "verdict", "in the book")
+    table.caption = "Verdicts are by what is expected of the book's parameters."
+    for name in (item.claim for item in ours if item.claim in claims):
+        pair = run_claims[name], book_claims[name]
+        table.add_row(name, *(one.number for one in pair), *(one.verdict for one in pair))
+    if table.row_count:
+        Console().print(table)
 
 
 def record(

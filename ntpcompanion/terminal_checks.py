@@ -1,18 +1,18 @@
-"""What `check` and `doctor` show: findings as lines, annotations and files of a report."""
+"""What `check` and `doctor` show: findings as lines and annotations, and the file of a summary."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from ntpcompanion.terminal import say
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking import reports
-from ntpcompanion.workflow.checking.check_report import Report, report_json
-from ntpcompanion.workflow.checking.reports import Files
+from ntpcompanion.workflow.checking.check_report import Report, accept, check_results
+from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_reports
 from ntpcompanion.workflow.doctor.doctor_report import shown
 from ntpcompanion.workflow.doctor.environment_checks import Check
 from ntpcompanion.workflow.running.results import Result
@@ -24,55 +24,52 @@ def check(
     project: Project,
     profile: str,
     results: Callable[[], Mapping[str, Result]],
-    files: Files,
+    summary: Path | None,
+    data: Path | None,
     annotate: bool | None,
     update: bool,
 ) -> None:
     """Compare the stored results of a profile, say and write what was found, and make the values
-    the baseline where that is asked for (`update`). The output is left to JSON if it goes there.
+    the baseline where that is asked for (`update`).
 
     Raises WorkflowError if there are faults, if nothing could be compared, which stands in the
-    reports, too, or if a report cannot be written.
+    files, too, or if that cannot be written.
     """
-    console = Console(stderr=files.json == reports.STDOUT)
     try:
         measured = results()
-        report = reports.check_results(project, measured, profile)
+        report = check_results(project, measured, profile)
     except WorkflowError as error:
-        unwritten = _publish(project, reports.failed_report(profile, error), files, annotate)
+        report = Report(profile=profile, error=plain(str(error)))
+        unwritten = _publish(project, report, summary, data, annotate)
         raise WorkflowError("\n".join([str(error), *unwritten])) from error
-    say(*(finding.text for finding in [*report.notes, *report.faults]), console=console)
+    say(*(finding.text for finding in [*report.notes, *report.faults]))
     if update:
-        path = reports.accept(project, measured, profile)
-        say(f"Wrote {path}; review it with `git diff`.", console=console)
-        report = reports.check_results(project, measured, profile)
-    unwritten = _publish(project, report, files, annotate)
-    if report.faults:
-        raise WorkflowError("\n".join([_failure(report, update), *report.advice, *unwritten]))
+        say(f"Wrote {accept(project, measured, profile)}; review it with `git diff`.")
+        report = check_results(project, measured, profile)
+    unwritten = _publish(project, report, summary, data, annotate)
+    values = f"{report.values} measured value{'s' * (report.values != 1)}"
+    if faults := report.faults:
+        also = ", verdicts among them: a baseline cannot fix those" if update else ""
+        failed = f"{len(faults)} of the checks on {values} failed at profile {profile}{also}."
+        raise WorkflowError("\n".join([failed, *report.advice, *unwritten]))
     baseline = f"with {project.baseline(profile).name} and with the expected verdicts."
-    say(f"{_values(report)} agree{'s' * (report.values == 1)} {baseline}", console=console)
+    say(f"{values} agree{'s' * (report.values == 1)} {baseline}")
     if unwritten:
         raise WorkflowError("\n".join(unwritten))
 
 
-def _failure(report: Report, updated: bool) -> str:
-    also = ", verdicts among them: a baseline cannot fix those" if updated else ""
-    checks = f"{len(report.faults)} of the checks on {_values(report)}"
-    return f"{checks} failed at profile {report.profile}{also}."
-
-
-def _values(report: Report) -> str:
-    return f"{report.values} measured value{'s' * (report.values != 1)}"
-
-
-def _publish(project: Project, report: Report, files: Files, annotate: bool | None) -> list[str]:
-    """Print and write the report; a sentence for each file that cannot be written."""
-    if files.json == reports.STDOUT:
-        typer.echo(report_json(report), nl=False)
+def _publish(
+    project: Project,
+    report: Report,
+    summary: Path | None,
+    data: Path | None,
+    annotate: bool | None,
+) -> list[str]:
+    """Print annotations and write the files; a sentence for each file that cannot be written."""
     if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in reports.annotations(report, project):
-            typer.echo(line, err=files.json == reports.STDOUT)
-    return reports.write_reports(report, files)
+        for line in annotations(report, folder_of(project)):
+            typer.echo(line)
+    return write_reports(report, summary, data)
 
 
 def show_checks(checks: Sequence[Check]) -> None:

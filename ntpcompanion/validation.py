@@ -6,7 +6,7 @@ sentence that names the argument and shows what came. torch is recognized withou
 
 import operator
 import sys
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
@@ -299,19 +299,6 @@ def check_tensor(name: str, value: object) -> None:
         )
 
 
-@argument_check
-def check_device(name: str, value: object) -> None:
-    """ValueError unless torch knows a device of this name; None is the CPU."""
-    import torch
-
-    try:
-        torch.device("cpu" if value is None else value)
-    except (RuntimeError, TypeError) as error:
-        raise ValueError(
-            f"`{name}` must be a device of torch, such as 'cpu' or 'cuda', got {described(value)}."
-        ) from error
-
-
 def is_tensor(value: object) -> bool:
     """Whether the value is a tensor of torch; where torch was never imported, nothing is."""
     torch = sys.modules.get("torch")
@@ -429,15 +416,3 @@ def check_range(name: str, value: "torch.Tensor", minimum: float, maximum: float
             f"`{name}` must lie in {minimum:g} … {maximum:g}, got {described(value)} from {low:g} "
             f"to {high:g}."
         )
-
-
-def check_named_tensors(name: str, value: object) -> None:
-    """ValueError unless the value maps names to tensors."""
-    if not isinstance(value, Mapping):
-        raise ValueError(f"`{name}` must map names to tensors, got {described(value)}.")
-    for key, entry in value.items():
-        if not is_tensor(entry):
-            raise ValueError(
-                f"`{name}` must map names to tensors, got {described(value)} with "
-                f"{described(entry)} under {key!r}."
-            )

@@ -3,8 +3,8 @@
 from math import inf
 
 from ntpcompanion.workflow.claims.claims import Claim
+from ntpcompanion.workflow.claims.expectation import Slack
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.claims.predicate import Slack
 
 
 def distance_from_edge(claim: Claim, profile: str, measurement: Measurement) -> float:

@@ -8,6 +8,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.runs import chosen_runs
 from ntpcompanion.workflow.site.build_site import build_site
+from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
 
 
 @functools.cache
@@ -26,7 +27,12 @@ def smoke_site():
     """
     project = Project.find()
     with project.lock(), _once(project, "site") as made:
-        return project.html("smoke") if made else build_site(*_runs(), "smoke")[0]
+        _, runs = _runs()
+        sources = "" if made else sources_digest(project)
+        if not made and not is_unchanged(project, "smoke", sources):
+            build_site(project, runs, "smoke")
+            remember(project, "smoke", runs, sources)
+        return project.html("smoke")
 
 
 @functools.cache

@@ -33,7 +33,7 @@ from ntpcompanion.checks import (
     checked,
     need,
 )
-from ntpcompanion.validation import check_named_tensors, check_range, check_reachable
+from ntpcompanion.validation import check_range, check_reachable
 
 SEEDS = Annotated[Sequence[Seed], Length(1)]
 EVEN = Annotated[int, Is(lambda x: x % 2 == 0, "be even", "Add 1.")]
@@ -261,5 +261,3 @@ def test_entries_that_cannot_be_looked_at_pass():
     check_range("at", torch.zeros(0), 1, 2)
     with pytest.raises(ValueError, match=r"`at` must lie in 0 … 3, got .* from 0 to 4\.$"):
         check_range("at", torch.tensor([0, 4]), 0, 3)
-    with pytest.raises(ValueError, match="`start` must map names to tensors, got a list"):
-        check_named_tensors("start", [1])

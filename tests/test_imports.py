@@ -14,6 +14,7 @@ MAY_IMPORT = {
     "__init__": set(),
     "randomness": set(),
     "lazy_names": set(),
+    "recorded": set(),
     "settings": {"spelling"},
     "spelling": set(),
     "validation": set(),
@@ -58,6 +59,7 @@ MAY_IMPORT = {
     # where the others meet: frozen plan → typed result
     "experiments": {
         "lazy_names",
+        "recorded",
         "randomness",
         "checks",
         "validation",
@@ -92,7 +94,7 @@ MAY_IMPORT = {
         "experiments",
         "statistics",
     },
-    "workflow": {"lazy_names", "settings", "spelling"},  # knows no mathematics
+    "workflow": {"lazy_names", "recorded", "settings", "spelling"},  # knows no mathematics
     "terminal": {"workflow"},
     "terminal_checks": {"workflow", "terminal"},
     "options": {"workflow"},

@@ -9,8 +9,8 @@ import pytest
 from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.reports import check_results
-from ntpcompanion.workflow.claims import baselines
+from ntpcompanion.workflow.checking import baselines
+from ntpcompanion.workflow.checking.check_report import check_results
 from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.claims.expectation import Effect
 from ntpcompanion.workflow.hashing.sources import source_hashes

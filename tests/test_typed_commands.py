@@ -45,7 +45,7 @@ TYPED = re.compile(
 TO_FILL_IN = re.compile(r"[A-Z_]{4,}|K|\.+|\u2026|.*[\[{(].*")
 COMMENT = re.compile(r"(?<!\S)#.*$", re.M)
 SHELLS_OWN = re.compile(r"[A-Za-z_]+=.*|[{}!]|then|else|fi|if|do|done")
-NAMING = ("execute", "view", "why")  # what takes names of notebooks
+NAMING = ("execute", "why")  # what takes names of notebooks
 PARSER = typer.main.get_command(cli.app)
 
 
@@ -145,7 +145,7 @@ def _no_command(arguments, project):
         ("x && .venv/bin/ntpcompanion nought", "nought"),
         ("ntpcompanion check --jsn a", "--jsn"),
         ("python -m ntpcompanion execute coyn", "coyn"),
-        ("ntpcompanion view ntp_svm -p vocab=3", "vocab"),
+        ("ntpcompanion execute ntp_svm -p vocab=3", "vocab"),
         ("python -m ntpcompanion.nothing", "no module ntpcompanion.nothing"),
         ("pytest --deselect=tests/test_imports.py::test_none", "test_none"),
         ("pytest --ignore=tests/test_no.py", "test_no.py"),

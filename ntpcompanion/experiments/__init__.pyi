@@ -6,6 +6,10 @@ from .thresholds import weighted_tokens as weighted_tokens
 from .thresholds import text_threshold as text_threshold
 from .thresholds import random_tables as random_tables
 from .thresholds import unlike_tokens as unlike_tokens
+from .any_text import two_thresholds as two_thresholds
+from .any_text import text_floors as text_floors
+from .any_text import unreached_entropy as unreached_entropy
+from .any_text import unseen_successors as unseen_successors
 from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
@@ -93,6 +97,10 @@ __all__ = [
     "text_threshold",
     "random_tables",
     "unlike_tokens",
+    "two_thresholds",
+    "text_floors",
+    "unreached_entropy",
+    "unseen_successors",
     "adam_bias",
     "adam_limit",
     "adam_rate",

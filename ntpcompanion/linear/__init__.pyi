@@ -2,6 +2,7 @@ from .tables.contexts import ContextTable as ContextTable
 from .separability.compatibility import check_compatibility as check_compatibility
 from .separability.decision import check_separability as check_separability
 from .separability.decision import Verdict as Verdict
+from .separability.implied_table import implied_table as implied_table
 from .separability.ties import project_onto_F as project_onto_F
 from .svm.next_token_svm import solve_ntp_svm as solve_ntp_svm
 from .svm.next_token_svm import certified_gap as certified_gap
@@ -24,6 +25,7 @@ __all__ = [
     "check_compatibility",
     "check_separability",
     "Verdict",
+    "implied_table",
     "project_onto_F",
     "solve_ntp_svm",
     "certified_gap",

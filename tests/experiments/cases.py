@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from ntpcompanion.recorded import Run
+
 RECORDS = Path(__file__).resolve().parents[2] / "book" / "records"
 
 
@@ -25,3 +27,10 @@ def check_result(module, right, found):
     assert module.Result.from_json(json.loads(json.dumps(found.to_json()))) == found
     assert found == module.run(module.Plan.from_json(right))
     assert found != module.run(module.Plan.from_json(right | {"seed": right["seed"] + 1}))
+
+
+def recorded(module, name):
+    """The runs of a record as `show_record` gives them."""
+    rows = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["results"]
+    kinds = module.Plan.from_json, module.Result.from_json
+    return [Run(kinds[0](row["parameters"]), kinds[1](row["result"])) for row in rows]

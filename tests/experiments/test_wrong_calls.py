@@ -10,6 +10,7 @@ from ntpcompanion import statistics
 from ntpcompanion.experiments.same_loss.downstream import Plan, Result
 from ntpcompanion.mlm import ConvergedProbe, TrainingPlan
 from ntpcompanion.mlm.data.language_plans import HMMPlan
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import slopes_of_seeds
 from ntpcompanion.statistics.power import verdict_probabilities
 from tests.experiments.study_cases import VALUES
@@ -22,7 +23,7 @@ ROW |= {"trace": 8.2, "balanced": 2.9}
 ROWS = [{**ROW, "kind": kind, "seed": seed} for kind in ("saturated", "noise") for seed in (0, 1)]
 RESULT = Result.from_json({"models": ROWS, "references": {}, "device": "cpu"})
 STUDY = ex.study_table.Study(ex.study_table.study_table([RESULT], 0.2))
-TASK = {"parameters": Plan.from_json(VALUES).to_json(), "result": RESULT.to_json()}
+TASK = Run(Plan.from_json(VALUES), RESULT)
 ARM = {"kind": "noise", "strength": 0.0, "column": "share"}
 POWER = {"sd": 1.0, "seeds": 3, "effect": 1.0, "delta": 0.5}
 

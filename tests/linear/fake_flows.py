@@ -20,7 +20,6 @@ from ntpcompanion.linear import (
 )
 from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
 from ntpcompanion.linear.dynamics.flow_angle import predict_distance
-from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
 from ntpcompanion.linear.dynamics.regularization_path import regularization_path
 from ntpcompanion.linear.dynamics.trajectory import last_decoders, stability_edge
 from ntpcompanion.linear.svm.complementarity import complementarity_gap, tilted_pair
@@ -199,7 +198,6 @@ DESCENT = Family(
     {
         "ntp.thm2.descent": lambda run: cosine_distance(np.array(run), SVM),
         "ntp.thm2.finite-descent": lambda run: measure_alignment(TABLE, run, SVM).finite_error,
-        "ntp.lemma5.inside": lambda run: [decompose_excess_loss(TABLE, W).inside for W in run],
         "ntp.thm2.flow": from_the_flow,
     },
 )
@@ -212,35 +210,30 @@ DECADE = np.linspace(DECADES[-2], DECADES[-1], 5)
 @lru_cache
 def flow_in_plane():
     flow = gradient_flow(PLANE, np.unique(np.r_[1.0, DECADES, DECADE]))
-    return flow.weights, flow.finite_error
+    return flow.weights
 
 
-def measured_in_plane(path):
+def measured_in_plane(weights):
     """The numbers of figure 1: over the last decade, and over four."""
-    weights, error = path
-    last, size = slice(3, None), np.linalg.norm(IN_PLANE.weights)
     times = np.exp(DECADE - DECADE[0])
     return {
-        "ntp.fig1.loss": power(times, [PLANE.excess(W) for W in weights[last]]),
-        "ntp.fig1.finite": power(times, error[last]),
-        "ntp.fig1.norm": np.polyfit(DECADE, np.linalg.norm(weights[last], axis=(1, 2)), 1)[0]
-        / size,
+        "ntp.fig1.loss": power(times, [PLANE.excess(W) for W in weights[3:]]),
         "ntp.fig1.direction": cosine_distance(weights[[1, 2, 3, -1]], IN_PLANE.weights),
     }
 
 
 def planar_family():
-    weights, error = flow_in_plane()
+    weights = flow_in_plane()
     return Family(
-        (weights, error),
+        weights,
         {
-            "backwards": (weights[::-1], error[::-1]),
-            "stopped": (weights[[1] * len(weights)], error[[1] * len(error)]),
-            "faster": (np.exp(np.linspace(0, 0.4, len(error)))[:, None, None] * -weights, error**2),
+            "backwards": weights[::-1],
+            "stopped": weights[[1] * len(weights)],
+            "faster": np.exp(np.linspace(0, 0.4, len(weights)))[:, None, None] * -weights,
         },
         {
-            name: lambda path, name=name: measured_in_plane(path)[name]
-            for name in ("ntp.fig1.loss", "ntp.fig1.finite", "ntp.fig1.norm", "ntp.fig1.direction")
+            name: lambda weights, name=name: measured_in_plane(weights)[name]
+            for name in ("ntp.fig1.loss", "ntp.fig1.direction")
         },
     )
 
@@ -291,17 +284,6 @@ DEGENERATE = Family(
 )
 
 
-def from_prediction(tilts):
-    ends = {tilt: np.log(1 / tilt) / (1 + tilt) for tilt in (0.01, 0.1)}
-    away = [pair(of)[-1] / end**2 for of, end in zip(tilts, ends.values(), strict=True)]
-    return np.abs(np.log(away)).max()
-
-
-STRICT_PAIR = Family(
-    (0.01, 0.1),
-    {str(tilts): tilts for tilts in ((0.1, 0.1), (0.01, 0.2), (0.0, 0.1))},
-    {"ntp.thm2.strict-pair": from_prediction},
-)
 STRICT = Family(
     TABLE,
     {
@@ -329,4 +311,4 @@ STEPS = Family(
     },
     {"ntp.thm2.longer-steps": last_losses},
 )
-FAMILIES = [FLOW, DESCENT, planar_family(), SPHERE, DEGENERATE, STRICT_PAIR, STRICT, STEPS]
+FAMILIES = [FLOW, DESCENT, planar_family(), SPHERE, DEGENERATE, STRICT, STEPS]

@@ -125,7 +125,6 @@ PAIR = Family(
 )
 
 TABLE = ContextTable.random(6, 5, 2, 7, np.random.default_rng(0))
-UPRIGHT = ContextTable(np.eye(6, 7), TABLE.next_token, TABLE.weight)
 TWO = ContextTable.random(6, 2, 1, 7, np.random.default_rng(0))
 
 
@@ -150,11 +149,6 @@ def family_of_decoder(table, claims):
     return Family(W, false_decoders(W, table), claims)
 
 
-def of_orthonormal(table):
-    inside = table.support.toarray()
-    return (inside - inside.mean(axis=1, keepdims=True)).T @ table.embeddings
-
-
 def of_binary(table):
     signed = table.embeddings * (1 - 2 * table.next_token[:, [1]])
     stacked = np.vstack([signed.T, np.ones(len(signed))])
@@ -172,9 +166,6 @@ SVM = family_of_decoder(
             np.linalg.norm(project_onto_F(TABLE, W)) / np.linalg.norm(W)
         ),
     },
-)
-ORTHONORMAL = family_of_decoder(
-    UPRIGHT, {"ntp.def3.orthonormal": partial(away, of_orthonormal(UPRIGHT))}
 )
 BINARY = family_of_decoder(TWO, {"ntp.remark1.binary": partial(away, of_binary(TWO))})
 
@@ -266,9 +257,7 @@ COUNTS = [
     Family(
         WINDOWS, FALSE_COUNTS, {"ntp.appc.contexts": numbers, "ntp.appc.contexts-printed": numbers}
     ),
-    Family(CUT, FALSE_COUNTS, {"ntp.appc.contexts-prefixes": numbers}),
     Family(WINDOWS, FALSE_FLOORS, {"ntp.appc.floor": floors}),
-    Family(CIRCULAR, FALSE_FLOORS, {"ntp.appc.floor-circular": floors}),
     Family(
         FALSE_FLOORS["prefixes that begin alike"],
         {"windows": WINDOWS, "windows of a circle": CIRCULAR, "a text cut into pieces": CUT},
@@ -334,7 +323,7 @@ EPSILON = Family(
     {"ntp.appa.adam-epsilon": np.mean},
 )
 FAMILIES = [
-    *(ENOUGH, NOT_ENOUGH, COUNT, PAIR, SVM, ORTHONORMAL, BINARY, PARTS, PROBABILITIES, WORDS),
+    *(ENOUGH, NOT_ENOUGH, COUNT, PAIR, SVM, BINARY, PARTS, PROBABILITIES, WORDS),
     *COUNTS,
     *(LARGE, NEAR, GAIN, EPSILON),
 ]

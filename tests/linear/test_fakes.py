@@ -16,7 +16,6 @@ PAPER = "thrampoulidis2024implicit"
 STORED = Path(__file__).resolve().parents[1] / "baselines" / "book.json"
 # Exact numbers without a family, with the reason.
 ELSEWHERE = {
-    "large.memory": "the memory of a process",
     "ntp.eq6.crossing-text": "the first dimension of a grid that is proved enough: one text",
     "ntp.footnote9.sparse": "an eigenvalue of a network; see tests/flatness",
 }

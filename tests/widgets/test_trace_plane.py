@@ -2,10 +2,8 @@
 package, and what a reader does with it.
 """
 
-import json
 from dataclasses import replace
 from itertools import product
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,15 +11,16 @@ import pytest
 from playwright.sync_api import expect
 from scipy import stats
 
+from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss import study_table as study
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics import slope_within_seeds
 from tests.browsing import needs_browser
+from tests.experiments.cases import recorded
 from tests.widgets.shown import made_widget
 
 pytestmark = needs_browser
 
-RECORDS = Path(__file__).parents[2] / "book" / "records"
 TABLE2 = (50.2 - 55.7) / np.log(19.34 / 8.01)  # points per e-fold, printed
 GAP = 0.8  # nats, near the learnable gaps of both languages: it decides what counts as equal loss
 MOVES = ["penalty", "annealed", "continued", "rescaled"]
@@ -36,8 +35,9 @@ EFFECTS = """([columns, choices, most]) => {
 
 def read(name):
     """The models of a record."""
-    tasks = json.loads((RECORDS / f"{name}.json").read_text())["results"]
-    return study.read_study(tasks, ContextGaps(1.0, 0.0, 1.0 + GAP, 1.0 + GAP, 1.0, 0.0))
+    return study.read_study(
+        recorded(downstream, name), ContextGaps(1.0, 0.0, 1.0 + GAP, 1.0 + GAP, 1.0, 0.0)
+    )
 
 
 @pytest.fixture(scope="module")

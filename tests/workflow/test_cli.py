@@ -3,8 +3,7 @@
 import pytest
 from typer.testing import CliRunner
 
-from ntpcompanion import cli, terminal
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
 
 
@@ -65,8 +64,10 @@ def test_the_command_of_another_checkout_works_on_nothing(run, toy):
 
 def test_overrides_say_where_the_outcome_is(run, toy):
     path = toy.runs("smoke", ["coin"], {"n": 4})[0].page
-    assert path.name in run("execute", "coin", "--profile", "smoke", "-p", "n=4")
+    shown = run("execute", "coin", "--profile", "smoke", "-p", "n=4")
+    assert path.name in shown
     assert path.is_file()
+    assert "not measured" in shown, "the book was not run"
 
 
 def test_lab_opens_the_notebooks_of_the_project(run, toy, monkeypatch):
@@ -74,41 +75,6 @@ def test_lab_opens_the_notebooks_of_the_project(run, toy, monkeypatch):
     monkeypatch.setattr(cli, "start_lab", lambda *given: started.append(given) or 3)
     run("lab", "--no-browser", "--port", "9000", code=3)
     assert started == [(toy.project, ["--port=9000", "--no-browser"])]
-
-
-def test_a_view_that_fails_says_so_in_words_and_where_the_traceback_is(run, toy):
-    toy.edit("notebooks/coin.md", "from toypkg", "1 / 0\nfrom toypkg")
-    said = run("view", "coin", "-p", "n=10", "--no-open", code=1)
-    assert "code cell 2: ZeroDivisionError: division by zero Nothing was rendered." in said
-    (kept,) = (toy.project.build / "views").rglob("failure.txt")
-    assert f"The cell and the traceback are in {kept}" in said
-    assert "1 / 0" in kept.read_text()
-    assert "Did you mean 'n'?" in run("view", "coin", "-p", "nn=10", code=1)
-    assert "Did you mean 'coin'?" in run("view", "coyn", code=1)
-
-
-def test_a_view_that_fails_before_a_cell_ran_promises_no_traceback(run, toy, monkeypatch):
-    def reject(*given):
-        raise WorkflowError("`text` = 'a' is not text.")
-
-    monkeypatch.setattr(terminal, "execute", reject)
-    said = run("view", "coin", "-p", "n=10", "--no-open", code=1)
-    assert said.split() == "error: `text` = 'a' is not text.".split()
-    assert list((toy.project.build / "views").rglob("failure.txt")) == []
-
-
-@pytest.mark.parametrize(
-    ("browser", "said"), [(True, "Opened it in the browser."), (False, "No browser can be opened")]
-)
-def test_a_run_is_shown_as_a_page(run, instant, monkeypatch, browser, said):
-    page = instant.project.build / "page.html"
-    opened = []
-    monkeypatch.setattr(terminal, "make_view", lambda run, book_run: (page, True))
-    monkeypatch.setattr(terminal, "open_page", lambda path: opened.append(path) or browser)
-    words = run("view", "coin", "-p", "n=10")
-    assert "coin (book): executed" in words
-    assert f"Rendered {page} {said}" in words
-    assert opened == [page]
 
 
 def test_a_log_says_what_runs_and_what_has_ended(run, instant):

@@ -10,6 +10,7 @@ import pandas as pd
 from ntpcompanion.capacity.decoder import count_parameters
 from ntpcompanion.experiments.capacity.last_layer_widths import CRITERIA
 from ntpcompanion.experiments.thresholds.least_width import Plan, Result
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect, slope_within_seeds
 
 Point = tuple[str, float]  # kind of runs and criterion
@@ -79,31 +80,27 @@ class TrainedWidths:
         return pd.DataFrame(rows)
 
 
-def read_widths(records: Mapping[str, Sequence[Mapping[str, Any]]]) -> TrainedWidths:
+def read_widths(records: Mapping[str, Sequence[Run[Plan, Result]]]) -> TrainedWidths:
     """Read recorded runs of `least_width`.
 
     Parameters
     ----------
     records
-        for each kind of runs its tasks: `{"parameters", "result"}` for each run.
+        for each kind of runs those of its record.
 
     Returns
     -------
     TrainedWidths
         the least parameters of each run.
 
-    Raises
-    ------
-    ValueError
-        what is not a result of `least_width`.
-
     Examples
     --------
-    >>> from ntpcompanion.experiments import read_widths
-    >>> plan = {"targets": "text", "documents": 16, "widths": [1, 2], "steps": 1, "seed": 0}
+    >>> from ntpcompanion.experiments import least_width, read_widths
+    >>> from ntpcompanion.recorded import Run
+    >>> plan = least_width.Plan(targets="text", documents=16, widths=(1, 2), steps=1, seed=0)
     >>> sizes = {"contexts": 10, "vocab_size": 5, "support": 12, "entropy": 2.0}
-    >>> result = {**sizes, "parameters": [90, 120], "excess": [0.1, 0.015]}
-    >>> found = read_widths({"text": [{"parameters": plan, "result": result}]})
+    >>> result = least_width.Result(**sizes, parameters=(90, 120), excess=(0.1, 0.015))
+    >>> found = read_widths({"text": [Run(plan, result)]})
     >>> found.table[["numbers", 0.01]].values.tolist()
     [[40, 120]]
     """
@@ -111,8 +108,8 @@ def read_widths(records: Mapping[str, Sequence[Mapping[str, Any]]]) -> TrainedWi
     return TrainedWidths(pd.DataFrame(rows))
 
 
-def _row(kind: str, task: Mapping[str, Any]) -> dict[str | float, Any]:
-    plan, result = Plan.from_json(task["parameters"]), Result.from_json(task["result"])
+def _row(kind: str, task: Run[Plan, Result]) -> dict[str | float, Any]:
+    plan, result = task.plan, task.result
     row: dict[str | float, Any] = {"documents": plan.documents, "seed": plan.seed, "kind": kind}
     row |= {"N": result.contexts, "V": result.vocab_size}
     row |= {"numbers": result.contexts * (result.vocab_size - 1), "widest": result.parameters[-1]}

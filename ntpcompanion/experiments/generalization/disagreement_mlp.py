@@ -1,7 +1,7 @@
 """Do small perceptrons that differ in data, start or order disagree as often as they err?"""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import pandas as pd
 import torch
@@ -18,6 +18,7 @@ from ntpcompanion.generalization.stacked_mlp import (
     train_stacked_mlp,
 )
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
@@ -140,13 +141,13 @@ def _examples(plan: Plan, name: str, count: int) -> tuple[Float[Tensor, "n d"], 
     return x, (torch.tanh(x @ first * TEACHER_SCALE / plan.task.inputs**0.5) @ last).argmax(1)
 
 
-def ensembles_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def ensembles_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
     """Recorded ensembles, a row for each.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each seed and task.
+        of a record.
 
     Returns
     -------
@@ -156,10 +157,10 @@ def ensembles_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """
     rows = []
     for task in tasks:
-        plan = Plan.from_json(task["parameters"])
+        plan = task.plan
         sizes = (plan.task.examples, plan.task.inputs, plan.task.classes)
         words = {"task": "n = {}, d = {}, {} classes".format(*sizes), "seed": plan.seed}
-        rows += [words | vars(one) for one in Result.from_json(task["result"]).ensembles]
+        rows += [words | vars(one) for one in task.result.ensembles]
     table = pd.DataFrame(rows).rename(columns={"calibration_error": "cace"})
     return table.assign(gap=table.gap.abs(), ratio=table.disagreement / table.error)
 

@@ -2,8 +2,8 @@
 points?
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import pandas as pd
 from pydantic import Field
@@ -15,6 +15,7 @@ from ntpcompanion.generalization.concentric_spheres import (
     train_two_layers,
 )
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
 
 Fraction = Annotated[float, Field(ge=0, le=1)]
 Size = Annotated[int, Field(ge=1)]
@@ -104,13 +105,13 @@ def _arm(plan: Plan, dim: int, m: int) -> Arm:
     )
 
 
-def errors_table(tasks: Sequence[Mapping[str, Any]], field: str) -> pd.DataFrame:
+def errors_table(tasks: Sequence[Run[Plan, Result]], field: str) -> pd.DataFrame:
     """An error in recorded runs.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each seed.
+        of a record.
     field
         of an arm, such as `test_error`.
 
@@ -119,6 +120,6 @@ def errors_table(tasks: Sequence[Mapping[str, Any]], field: str) -> pd.DataFrame
     pandas.DataFrame
         a row for each seed, a column for each pair (dim, m).
     """
-    runs = [Result.from_json(task["result"]).arms for task in tasks]
+    runs = [task.result.arms for task in tasks]
     pairs = pd.MultiIndex.from_tuples([(arm.dim, arm.m) for arm in runs[0]], names=["dim", "m"])
     return pd.DataFrame([[getattr(arm, field) for arm in arms] for arms in runs], columns=pairs)

@@ -1,8 +1,8 @@
 """Do the features of a causal transformer have the angles that the supports predict?"""
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
@@ -21,6 +21,7 @@ from ntpcompanion.networks.build_network import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import TransformerSize
 from ntpcompanion.randomness import stream, torch_stream
+from ntpcompanion.recorded import Run
 
 WARMUP = 0.03  # share of the steps
 
@@ -144,13 +145,13 @@ def run(plan: Plan) -> Result:
     )
 
 
-def points_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def points_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
     """Recorded runs, a row for each measurement.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each run.
+        of a record.
 
     Returns
     -------
@@ -162,8 +163,8 @@ def points_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """
     rows = []
     for task in tasks:
-        plan = Plan.from_json(task["parameters"])
-        for point in Result.from_json(task["result"]).path:
+        plan = task.plan
+        for point in task.result.path:
             words = point.angles.words
             row = {
                 "pairs": plan.pairing,

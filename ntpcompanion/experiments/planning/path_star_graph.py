@@ -1,6 +1,6 @@
 """What a network says about one path-star graph while it is trained."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from ntpcompanion.experiments.planning import path_star
 from ntpcompanion.planning.objectives import network_predictor
 from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
 
 DIGITS = 4  # of a probability: more than a figure shows
 Labels = tuple[int, ...]
@@ -101,13 +102,13 @@ def run(plan: Plan) -> Result:
     )
 
 
-def followed_runs(tasks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def followed_runs(tasks: Sequence[Run[Plan, Result]]) -> dict[str, Any]:
     """Recorded runs on one graph, as the figure that readers touch shows them.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each run, all of one seed.
+        of a record, all of one seed.
 
     Returns
     -------
@@ -117,7 +118,7 @@ def followed_runs(tasks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """
     runs = []
     for task in tasks:
-        plan, result = Plan.from_json(task["parameters"]), Result.from_json(task["result"])
+        plan, result = task.plan, task.result
         edges = " ".join(f"{parent} {child}" for parent, child in result.edges)
         ends = f"{result.root} {result.branches[0][-1]}"
         parts = (edges, ends) if plan.query == "last" else (ends, edges)

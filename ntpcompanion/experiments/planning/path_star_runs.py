@@ -1,12 +1,11 @@
 """Recorded runs of `path_star` as tables: what they reached, and how they got there."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.planning.path_star import FIRST_NODE, Plan, Result
+from ntpcompanion.recorded import Run
 from ntpcompanion.validation import as_integer
 
 COLUMNS = (
@@ -28,14 +27,14 @@ COURSE = ("objective", "query", "seed", "step", "node", "accuracy")
 
 
 def runs_table(
-    tasks: Sequence[Mapping[str, Any]], steps: int | None = None, *, length: int | None = None
+    tasks: Sequence[Run[Plan, Result]], steps: int | None = None, *, length: int | None = None
 ) -> pd.DataFrame:
     """One row for each recorded run, with what it had reached after some steps.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result", "seconds"}` for each run; the seconds are not needed.
+        of a record; their seconds are not needed.
     steps
         the runs are read as if they had ended then; None: to their ends.
     length
@@ -57,34 +56,35 @@ def runs_table(
     Raises
     ------
     ValueError
-        what is not a result of `path_star`, a negative number of steps, another length.
+        a negative number of steps, another length.
 
     Examples
     --------
     >>> from ntpcompanion.experiments import runs_table
     >>> from ntpcompanion.experiments.planning import path_star
+    >>> from ntpcompanion.recorded import Run
     >>> size = {"width": 8, "layers": 1, "heads": 1}
     >>> values = {"size": size, "steps": 4, "batch_size": 4, "held_out": 20, "seed": 0}
-    >>> result = path_star.run(path_star.Plan.from_json(values))
-    >>> table = runs_table([{"parameters": values, "result": result.to_json()}])
+    >>> plan = path_star.Plan.from_json(values)
+    >>> table = runs_table([Run(plan, path_star.run(plan))])
     >>> table[["query", "objective", "step", "solved"]].values.tolist()
     [['last', 'next_token', 4, False]]
     """
     if steps is not None:
         steps = as_integer("steps", steps, 0)
-    rows = [_row(plan, _until(result, steps), length) for plan, result in _read(tasks)]
+    rows = [_row(task.plan, _until(task.result, steps), length) for task in tasks]
     table = pd.DataFrame(rows, columns=list(COLUMNS))
-    minutes = [task.get("seconds", np.nan) / 60 for task in tasks]
+    minutes = [task.seconds / 60 for task in tasks]
     return table.assign(minutes=minutes).astype({"order": float, "stall": float})
 
 
-def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def course_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
     """How the accuracy at each node of the longest path rises in recorded runs.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each run.
+        of a record.
 
     Returns
     -------
@@ -93,26 +93,23 @@ def course_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
         from the root, which is 0, whatever the order of the answer), `accuracy` under teacher
         forcing, or of the one pass of teacherless training.
 
-    Raises
-    ------
-    ValueError
-        what is not a result of `path_star`.
-
     Examples
     --------
     >>> from ntpcompanion.experiments import course_table
     >>> from ntpcompanion.experiments.planning import path_star
+    >>> from ntpcompanion.recorded import Run
     >>> size = {"width": 8, "layers": 1, "heads": 1}
     >>> values = {"size": size, "steps": 2, "batch_size": 4, "held_out": 20, "seed": 0}
-    >>> result = path_star.run(path_star.Plan.from_json(values))
-    >>> table = course_table([{"parameters": values, "result": result.to_json()}])
+    >>> plan = path_star.Plan.from_json(values)
+    >>> table = course_table([Run(plan, path_star.run(plan))])
     >>> table[["step", "node"]].values.tolist()
     [[0, 0], [0, 1], [0, 2], [0, 3], [2, 0], [2, 1], [2, 2], [2, 3]]
     """
     rows = [
         (plan.objective, plan.query, plan.seed, evaluation.step, node, accuracy)
-        for plan, result in _read(tasks)
-        for evaluation in result.evaluations
+        for task in tasks
+        for plan in [task.plan]
+        for evaluation in task.result.evaluations
         for node, accuracy in enumerate(
             _from_root(plan, evaluation.scores[_longest(plan)].accuracy)
         )
@@ -146,10 +143,11 @@ def describe_runs(kinds: Mapping[str, pd.DataFrame]) -> dict[str, float]:
     --------
     >>> from ntpcompanion.experiments import describe_runs, runs_table
     >>> from ntpcompanion.experiments.planning import path_star
+    >>> from ntpcompanion.recorded import Run
     >>> size = {"width": 8, "layers": 1, "heads": 1}
     >>> values = {"size": size, "steps": 4, "batch_size": 4, "held_out": 20, "seed": 0}
-    >>> result = path_star.run(path_star.Plan.from_json(values))
-    >>> table = runs_table([{"parameters": values, "result": result.to_json()}])
+    >>> plan = path_star.Plan.from_json(values)
+    >>> table = runs_table([Run(plan, path_star.run(plan))])
     >>> numbers = describe_runs({"short": table})
     >>> numbers["short_runs"], numbers["short_solved"], numbers["short_steps"]
     (1.0, 0.0, 4.0)
@@ -165,12 +163,6 @@ def describe_runs(kinds: Mapping[str, pd.DataFrame]) -> dict[str, float]:
         for name, (column, how, scale) in NUMBERS.items()
         for kind, number in rows[column].astype(float).groupby("kind").agg(how).dropna().items()
     }
-
-
-def _read(tasks: Sequence[Mapping[str, Any]]) -> list[tuple[Plan, Result]]:
-    return [
-        (Plan.from_json(task["parameters"]), Result.from_json(task["result"])) for task in tasks
-    ]
 
 
 def _until(result: Result, steps: int | None) -> Result:

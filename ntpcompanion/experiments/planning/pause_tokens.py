@@ -1,7 +1,7 @@
 """Does a narrow decoder answer better after pauses, if it was trained with them?"""
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated
 
 import pandas as pd
 import torch
@@ -12,6 +12,7 @@ from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.planning.parity import WORDS, ParityQuestions, parity_questions
 from ntpcompanion.planning.pause_training import train_with_pauses
 from ntpcompanion.planning.pauses import PauseDecoder
+from ntpcompanion.recorded import Run
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Pauses = Annotated[int, Field(ge=0, le=64)]
@@ -97,13 +98,13 @@ def run(plan: Plan) -> Result:
     return Result(arms=tuple(_arm(plan, questions, pauses) for pauses in plan.pauses))
 
 
-def arms_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+def arms_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
     """Recorded arms, a row for each.
 
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each seed, all with the same pauses.
+        of a record, one for each seed, all with the same pauses.
 
     Returns
     -------
@@ -113,11 +114,12 @@ def arms_table(tasks: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     """
     rows = []
     for task in tasks:
-        plan = Plan.from_json(task["parameters"])
-        for arm in Result.from_json(task["result"]).arms:
-            row = {"seed": plan.seed, "pauses": arm.pauses, "equal examples": arm.accuracy}
+        for arm in task.result.arms:
+            row = {"seed": task.plan.seed, "pauses": arm.pauses, "equal examples": arm.accuracy}
             row |= {"equal tokens": arm.equal_tokens}
-            row |= dict(zip((f"tested with {m}" for m in plan.pauses), arm.tested, strict=True))
+            row |= dict(
+                zip((f"tested with {m}" for m in task.plan.pauses), arm.tested, strict=True)
+            )
             rows.append(row | {"loss": min(arm.losses)})
     return pd.DataFrame(rows)
 

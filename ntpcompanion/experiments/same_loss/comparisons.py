@@ -11,10 +11,10 @@ NONE = float("nan")
 
 
 class Case(NamedTuple):
-    """One comparison: its `label`, with a table or figure of the paper in brackets; the effect that
-    the `paper` prints, in points, and `delta`, the smallest effect of interest with its sign (NaN:
-    there is none). Ours is `Study.effect` of a `kind` in a `study`, or the lead of that study over
-    another, `against`.
+    """One comparison: its `label` in the figure, with a table or figure of the paper in brackets,
+    or nothing if it stands in a table only; the effect that the `paper` prints, in points, and
+    `delta`, the smallest effect of interest with its sign (NaN: there is none). Ours is
+    `Study.effect` of a `kind` in a `study`, or the lead of that study over another, `against`.
     """
 
     label: str
@@ -30,25 +30,37 @@ class Case(NamedTuple):
 CONTROL = 5  # position of the control task of the hidden Markov models
 CASES = (
     Case("trained on (Fig. 1)", NONE, 1.0, "8 states", "continued"),
-    Case("trained on, 6 states", NONE, 1.0, "6 states", "continued"),
+    Case("", NONE, 1.0, "8 states", "continued", "full"),
+    Case("", NONE, 1.0, "8 states", "continued", "few_shot"),
+    Case("", NONE, 1.0, "6 states", "continued"),
     Case("width 64, all features", 4.5, NONE, "width 64", "", "full", None, "8 states"),
     Case("width 128, all features", 4.5, 0.41, "width 128", "", "full", None, "width 64"),
     Case("adversary (Table 1, B)", -6.9, -1.38, "8 states", "adversarial"),
+    Case("", NONE, -1.38, "8 states", "adversarial", "full"),
+    Case("", NONE, -1.38, "8 states", "adversarial", "few_shot"),
     Case("adversary, paper's probe", -6.9, -1.38, "8 states", "adversarial", "heads"),
     Case("adversary, fine-tuned", NONE, -1.38, "8 states", "adversarial", "tuned"),
     Case("adversary, control (Table 2)", -5.5, -1.1, "8 states", "adversarial", position=CONTROL),
-    Case("adversary, 6 states", -6.9, -1.38, "6 states, attacked", "adversarial"),
+    Case("", -6.9, -1.38, "6 states, attacked", "adversarial"),
+    Case("", -6.9, -1.38, "6 states, attacked", "adversarial", "heads"),
+    Case("", NONE, -1.38, "6 states, attacked", "adversarial", "tuned"),
+    Case("", -5.5, -1.1, "6 states, attacked", "adversarial", position=CONTROL),
     Case("lookup table (Table 1, B)", -9.5, -1.9, "8 states", "lookup"),
-    Case("lookup table, 6 states", -9.5, -1.9, "6 states", "lookup"),
-    Case("lookup table, 12 states", -9.5, -1.9, "12 states", "lookup"),
+    Case("", NONE, -1.9, "8 states", "lookup", "full"),
+    Case("", NONE, -1.9, "8 states", "lookup", "few_shot"),
+    Case("", -9.5, -1.9, "6 states", "lookup"),
+    Case("", -9.5, -1.9, "12 states", "lookup"),
     Case("lookup table, control", NONE, -1.9, "8 states", "lookup", position=CONTROL),
+    Case("", NONE, NONE, "8 states", "lookup", "full", CONTROL),
     Case("lookup table, grammar (A)", -18.7, -3.74, "grammar", "lookup"),
 )
+PROBES = {"projected": "64 columns", "full": "all columns", "few_shot": "400 examples"}
+PROBES |= {"heads": "the paper's", "tuned": "fine-tuned"}
 
 
 def compare(studies: Mapping[str, Study], cases: Sequence[Case] = CASES) -> pd.DataFrame:
-    """For `draw_comparisons`: a row for each case, with `label`, `paper` and `delta`, and of our
-    effect the `value`, the ends `low` and `high` of its interval and its `sd` over seeds.
+    """For `draw_comparisons`: a row for each case, with its fields, and of our effect the `value`,
+    the ends `low` and `high` of its interval and its `sd` over seeds.
 
     Raises ValueError as `Study.effect`, and for a case whose study is missing.
     """
@@ -59,9 +71,24 @@ def compare(studies: Mapping[str, Study], cases: Sequence[Case] = CASES) -> pd.D
         study, where = studies[case.study], (case.column, case.position)
         other = studies.get(case.against)
         effect = study.lead(other, *where) if other else study.effect(case.kind, *where)
-        rows.append((*case[:3], effect.mean, *effect.interval, effect.sd))
-    names = ["label", "paper", "delta", "value", "low", "high", "sd"]
-    return pd.DataFrame(rows, columns=names)
+        rows.append((*case, effect.mean, *effect.interval, effect.sd))
+    return pd.DataFrame(rows, columns=[*Case._fields, "value", "low", "high", "sd"])
+
+
+def table_of(compared: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """The comparisons of one kind, as `compare` gives them, for readers: `language`, `task`,
+    `probe`, the `change` with its 95 % interval and `δ`, in points.
+    """
+    cases = compared[compared.kind == kind]
+    numbers = cases[["value", "low", "high"]].to_numpy()
+    table = {
+        "language": cases.study.str.split(",").str[0],
+        "task": cases.position.map({CONTROL: "control"}).fillna("main"),
+        "probe": cases.column.map(PROBES),
+        "change": ["{:+.2f} [{:+.2f}, {:+.2f}]".format(*row).replace("-", "−") for row in numbers],
+        "δ": cases.delta.map("{:+g}".format).str.replace("-", "−").replace("+nan", "–"),
+    }
+    return pd.DataFrame(table).reset_index(drop=True)
 
 
 def compare_widths(studies: Mapping[int, Study], columns: Sequence[str]) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 sentences with and without masks compared; the loss after noise, rounding and other training.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -37,6 +37,7 @@ from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.stack import Stack, stack_models
 from ntpcompanion.networks.transformer import Transformer
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.recorded import Run
 
 R2 = Annotated[float, Field(le=1)]
 Rises = Annotated[tuple[float, ...], Field(description="nats, in the order of the plan")]
@@ -186,13 +187,13 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     )
 
 
-def read_tasks(tasks: Sequence[Mapping[str, Any]]) -> tuple[Plan, Result]:
+def read_tasks(tasks: Sequence[Run[Plan, Result]]) -> tuple[Plan, Result]:
     """The tasks of a record as one study.
 
     Parameters
     ----------
     tasks
-        `{"parameters", "result"}` of plans that differ in their seeds only.
+        with plans that differ in their seeds only.
 
     Returns
     -------
@@ -204,8 +205,7 @@ def read_tasks(tasks: Sequence[Mapping[str, Any]]) -> tuple[Plan, Result]:
     ValueError
         plans that differ in more than their seeds.
     """
-    plans = [Plan.from_json(task["parameters"]) for task in tasks]
-    results = [Result.from_json(task["result"]) for task in tasks]
+    plans, results = [task.plan for task in tasks], [task.result for task in tasks]
     seeds = tuple(seed for plan in plans for seed in plan.seeds)
     together = {plan.model_copy(update={"seeds": seeds}) for plan in plans}
     if len(together) != 1:

@@ -2,9 +2,9 @@
 with the words of the sentence beside them.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated
 
 import pandas as pd
 import torch
@@ -22,6 +22,7 @@ from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.mlm.evaluation.lookup_table import lookup_features
 from ntpcompanion.mlm.probes.converged_probe import full_probe
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.recorded import Run
 from ntpcompanion.validation import check_instance
 
 MIN_PROBABILITY = 1e-12  # a probability of 0, as of padding, has no logarithm
@@ -123,14 +124,13 @@ def _columns(
     return lambda tokens: torch.cat([kinds[part](tokens) for part in PARTS[name]], 1)
 
 
-def accuracy_table(tasks: Iterable[Mapping[str, Any]]) -> pd.DataFrame:
+def accuracy_table(tasks: Iterable[Run[Plan, Result]]) -> pd.DataFrame:
     """Recorded accuracies in per cent, a row for each task under the `states` of its language, a
     column for each of PARTS and one for the "exact posterior".
     """
     rows = []
     for task in tasks:
-        result = Result.from_json(task["result"])
-        language = Plan.from_json(task["parameters"]).language
-        states = getattr(language, "states", None)  # None: a grammar
-        rows.append({"states": states, **result.accuracy, "exact posterior": result.bayes})
+        states = getattr(task.plan.language, "states", None)  # None: a grammar
+        accuracy, bayes = task.result.accuracy, task.result.bayes
+        rows.append({"states": states, **accuracy, "exact posterior": bayes})
     return 100 * pd.DataFrame(rows).set_index("states")

@@ -2,11 +2,11 @@
 Traces of penalized networks before and after all symmetries are minimized over.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import torch
 from pydantic import Field
@@ -28,6 +28,7 @@ from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.network_plan import TransformerSize
 from ntpcompanion.networks.stack import initial_stack
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.recorded import Run
 from ntpcompanion.validation import check_instance
 
 
@@ -172,7 +173,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
 
 
 def with_function_traces(
-    study: Study, tasks: Iterable[Mapping[str, Any]], *, tolerance: float = 0.01
+    study: Study, tasks: Iterable[Run[Plan, Result]], *, tolerance: float = 0.01
 ) -> Study:
     """The penalized models of a study that were trained again, with the traces of their functions
     beside the accuracies of the study.
@@ -198,7 +199,7 @@ def with_function_traces(
         a study of another kind, a network that it does not have, or that came out otherwise.
     """
     check_instance("study", study, Study)
-    networks = [network for task in tasks for network in Result.from_json(task["result"]).networks]
+    networks = [network for task in tasks for network in task.result.networks]
     again = experiment.table_of(networks).rename(columns={"weight": "strength"})
     again = again.assign(kind="penalty", again=again.balanced)
     columns = ["kind", "strength", "seed", "again", "function", "fitted", "median", "largest"]

@@ -11,6 +11,7 @@ from ntpcompanion.experiments.same_loss.downstream import Plan, Result
 from ntpcompanion.experiments.same_loss.study_results import TaskReferences
 from ntpcompanion.mlm.data.mlm_checks import as_list
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps, context_gaps
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, paired_effect, slope_within_seeds
 from ntpcompanion.validation import (
     as_number,
@@ -239,7 +240,7 @@ class Study:
 
 
 def read_study(
-    tasks: Iterable[Mapping[str, Any]],
+    tasks: Iterable[Run[Plan, Result]],
     gaps: ContextGaps | None = None,
     *,
     equal_share: float = 2.0,
@@ -250,7 +251,7 @@ def read_study(
     Parameters
     ----------
     tasks
-        as records hold them, with `parameters` and `result`.
+        the runs, as `show_record` gives them.
     gaps
         of the language; without them `context_gaps` estimates them from the sentences `drawn`,
         20,000 if nothing is said.
@@ -260,21 +261,17 @@ def read_study(
     Raises
     ------
     ValueError
-        a sentence for each field that does not fit; what is not a list of tasks.
+        what is not a list of runs of `downstream`.
     """
-    pairs = []
-    for task in as_list("tasks", tasks, "tasks of a record"):
-        if not isinstance(task, Mapping) or not {"parameters", "result"} <= set(task):
-            raise ValueError(
-                "`tasks` must hold dicts with `parameters` and `result`, as a record does, got "
-                f"{described(task)}."
-            )
-        pairs.append((Plan.from_json(task["parameters"]), Result.from_json(task["result"])))
-    if not pairs:
+    runs: list[Run[Plan, Result]] = as_list("tasks", tasks, "tasks of a record")
+    for run in runs:
+        if not isinstance(run, Run) or not isinstance(run.result, Result):
+            raise ValueError(f"`tasks` must hold runs of `downstream`, got {described(run)}.")
+    if not runs:
         raise ValueError("`tasks` must hold a task of a record, got none.")
-    plan, results = pairs[0][0], [result for _, result in pairs]
+    plan, results = runs[0].plan, [run.result for run in runs]
     gaps = gaps or context_gaps(plan.language.build(), **{"sentences": 20_000, "seed": 0} | drawn)
-    references = next((run.references for run in results if run.references), {})
+    references = next((result.references for result in results if result.references), {})
     table = study_table(results, gaps.learnable_gap)
     return Study(table, plan, gaps, references, as_number("equal_share", equal_share, 0))
 

@@ -1,8 +1,7 @@
 """Recorded runs of `phase` as a table, and their limits for many contexts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,9 +10,10 @@ from ntpcompanion.experiments.thresholds.phase import Plan, Result
 from ntpcompanion.experiments.thresholds.random_tables import crossing_effect
 from ntpcompanion.linear.thresholds.phase_diagram import CrossingSample
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect
 
-Tasks = Sequence[Mapping[str, Any]]
+Tasks = Sequence[Run[Plan, Result]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,31 +84,26 @@ def read_crossings(tasks: Tasks) -> Crossings:
     Parameters
     ----------
     tasks
-        of a record: `{"parameters", "result"}` for each run.
+        of a record.
 
     Returns
     -------
     Crossings
         the gaps of crossings and predictions, with their limits for many contexts.
 
-    Raises
-    ------
-    ValueError
-        what is not a result of `phase`.
-
     Examples
     --------
     >>> from ntpcompanion.experiments import phase, read_crossings
+    >>> from ntpcompanion.recorded import Run
     >>> sizes = {"vocab_size": 4, "support_sizes": [1], "draws": 3, "seed": 0}
     >>> plans = [phase.Plan.from_json({**sizes, "num_contexts": m}) for m in (6, 12, 24)]
-    >>> tasks = [{"parameters": p.to_json(), "result": phase.run(p).to_json()} for p in plans]
-    >>> found = read_crossings(tasks)
+    >>> found = read_crossings([Run(plan, phase.run(plan)) for plan in plans])
     >>> found.table.m.tolist(), found.limits.index.tolist()
     ([6, 12, 24], ['S = 1'])
     """
     rows, samples, draws = [], {}, []
     for task in tasks:
-        plan, result = Plan.from_json(task["parameters"]), Result.from_json(task["result"])
+        plan, result = task.plan, task.result
         sizes, sample = plan.support_sizes, result.sample(plan.num_contexts)
         predicted = predicted_threshold(plan.vocab_size, sizes)
         draws.append(len(sample.separable_from))

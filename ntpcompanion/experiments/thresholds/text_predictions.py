@@ -1,6 +1,6 @@
 """Recorded thresholds of the beginnings of a text beside their predictions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,9 +9,12 @@ import pandas as pd
 
 from ntpcompanion.experiments.thresholds import shuffled_text, text_crossing, text_threshold
 from ntpcompanion.experiments.thresholds.random_tables import crossing_effect
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
-Tasks = Sequence[Mapping[str, Any]]
+TextRuns = Sequence[Run[text_crossing.Plan, text_crossing.Result]]
+ShuffledRuns = Sequence[Run[shuffled_text.Plan, shuffled_text.Result]]
+PredictedRuns = Sequence[Run[text_threshold.Plan, text_threshold.Result]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,14 +63,15 @@ class TextPredictions:
         return crossing_effect(off.max(), error, self.replicates)
 
 
-def read_texts(crossings: Tasks, shuffled: Tasks, thresholds: Tasks) -> TextPredictions:
+def read_texts(
+    crossings: TextRuns, shuffled: ShuffledRuns, thresholds: PredictedRuns
+) -> TextPredictions:
     """Read recorded runs of `text_crossing`, `shuffled_text` and `text_threshold`.
 
     Parameters
     ----------
     crossings, shuffled, thresholds
-        of the three records: `{"parameters", "result"}` for each run, at least two runs for each
-        number of words.
+        of the three records, at least two runs for each number of words.
 
     Returns
     -------
@@ -77,24 +81,24 @@ def read_texts(crossings: Tasks, shuffled: Tasks, thresholds: Tasks) -> TextPred
     Raises
     ------
     ValueError
-        what is not a result of these experiments, or a single run for some number of words.
+        a single run for some number of words.
 
     Examples
     --------
     >>> from ntpcompanion.experiments import read_texts, shuffled_text
     >>> from ntpcompanion.experiments import text_crossing, text_threshold
+    >>> from ntpcompanion.recorded import Run
     >>> def tasks(kind, **more):
     ...     shape = {"num_words": 60, "vocab_size": 8, "context_length": 1, **more}
     ...     plans = [kind.Plan.from_json({**shape, "seed": seed}) for seed in (0, 1)]
-    ...     return [{"parameters": p.to_json(), "result": kind.run(p).to_json()} for p in plans]
+    ...     return [Run(plan, kind.run(plan)) for plan in plans]
     >>> size = {"num_tokens": 3, "draws": 200, "iterations": 10}
     >>> runs = tasks(text_crossing), tasks(shuffled_text), tasks(text_threshold, **size)
     >>> found = read_texts(*runs)
     >>> found.table.index.tolist(), found.replicates, bool(found.ratio[60] > 1)
     ([60], 2, True)
     """
-    by_words = _by_words(crossings, text_crossing)
-    shuffles, saddles = _by_words(shuffled, shuffled_text), _by_words(thresholds, text_threshold)
+    by_words, shuffles, saddles = (_by_words(crossings), _by_words(shuffled), _by_words(thresholds))
     table = pd.DataFrame(index=by_words.index)
     table["contexts"] = [runs[0].contexts for runs in shuffles]
     table["predicted, shuffled"] = [runs[0].predicted for runs in shuffles]
@@ -114,8 +118,7 @@ def read_texts(crossings: Tasks, shuffled: Tasks, thresholds: Tasks) -> TextPred
     return TextPredictions(table, int(shuffles.map(len).min()))
 
 
-def _by_words(tasks: Tasks, kind: Any) -> pd.Series:
+def _by_words(tasks: Sequence[Run[Any, Any]]) -> pd.Series:
     """The results for each number of words."""
-    results = [kind.Result.from_json(task["result"]) for task in tasks]
-    words = [task["parameters"]["num_words"] for task in tasks]
+    results, words = [task.result for task in tasks], [task.plan.num_words for task in tasks]
     return pd.Series(results, index=pd.Index(words, name="num_words")).groupby(level=0).agg(list)

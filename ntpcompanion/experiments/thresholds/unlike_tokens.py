@@ -1,6 +1,6 @@
 """Where should tables become separable whose supports prefer some tokens, and where do they?"""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from ntpcompanion.linear.thresholds.order_parameters import saddle_threshold
 from ntpcompanion.linear.thresholds.support_bounds import two_token_bound
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
 WEIGHTS = {
@@ -24,6 +25,7 @@ WEIGHTS = {
     "Zipf": tuple(round(1 / rank, 10) for rank in range(1, 11)),
 }
 SIZES = (1, 2)  # tokens of a support
+WeightedRun = Run[weighted_tokens.Plan, weighted_tokens.Result]
 
 
 class Plan(experiment.Plan):
@@ -57,10 +59,10 @@ class Result(experiment.Result):
         table.columns = ["if alike", "saddle", "±", "two tokens"]
         return table.assign(predicted=table[["saddle", "two tokens"]].max(axis=1))
 
-    def compare(self, tasks: Sequence[Mapping[str, Any]]) -> "Comparison":
-        """Beside recorded runs of `weighted_tokens`, `{"parameters", "result"}` for each.
+    def compare(self, tasks: Sequence[WeightedRun]) -> "Comparison":
+        """Beside recorded runs of `weighted_tokens`.
 
-        Raises ValueError for other runs, and for weights other than `WEIGHTS`.
+        Raises ValueError for weights other than `WEIGHTS`.
         """
         rows = [_row(task) for task in tasks]
         cases, limits = self.table, {}
@@ -148,9 +150,8 @@ def _predictions(plan: Plan) -> Iterator[Prediction]:
             )
 
 
-def _row(task: Mapping[str, Any]) -> dict[str, Any]:
-    plan = weighted_tokens.Plan.from_json(task["parameters"])
-    result = weighted_tokens.Result.from_json(task["result"])
+def _row(task: WeightedRun) -> dict[str, Any]:
+    plan, result = task.plan, task.result
     names = {weights: name for name, weights in WEIGHTS.items()}
     if plan.token_weights not in names:
         raise ValueError(

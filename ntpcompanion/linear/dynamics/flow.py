@@ -98,9 +98,9 @@ def gradient_flow(
     Raises
     ------
     ValueError
-        a table that is not compatible and separable (the flow then ends at a finite W, or has no W*
-        to tend to), times that do not increase, a tolerance outside 1e-12 … 1e-2, a start of
-        another shape.
+        a table that is not compatible and separable: pass `implied_table(table).table`, which has
+        the same flow, unless the loss has a minimizer; times that do not increase, a tolerance
+        outside 1e-12 … 1e-2, a start of another shape.
     RuntimeError
         the integrator gave up.
 

@@ -1,8 +1,8 @@
 """What every part of the workflow stands on; imports nothing of the rest.
 
 - `project`: where the things of one checkout are, and its locks
-- `ownership`: whose a generated folder is, and paths that other programs can take
-- `files`: files that are either whole or absent, hashes, JSON with a checksum
+- `files`: files that are either whole or absent, hashes, JSON with a checksum, and paths that other
+  programs can take
 - `texts`: texts in UTF-8 whose lines every program counts alike
 - `yaml_files`, `schema`: YAML read strictly, and data checked against a type
 - `errors`: the exception that a command shows as a sentence

@@ -6,7 +6,7 @@ import sysconfig
 from pathlib import Path
 
 import ntpcompanion
-from ntpcompanion.workflow.base.ownership import search_path
+from ntpcompanion.workflow.base.files import search_path
 from ntpcompanion.workflow.base.project import ONE_THREAD, Project
 
 # with another backend the figures of a notebook vanish without a word

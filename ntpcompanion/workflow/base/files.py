@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.ownership import MARK, require_utf8
 
 
 def sha256(data: bytes | str) -> str:
@@ -25,6 +24,31 @@ def hash_of(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return "missing"
+
+
+def search_path(folders: Iterable[Path | str]) -> str:
+    """Folders as PYTHONPATH takes them. Raises WorkflowError for one whose name it would split:
+    modules would be imported from another folder.
+    """
+    paths = list(dict.fromkeys(map(str, folders)))
+    for path in paths:
+        if os.pathsep in path:
+            raise WorkflowError(
+                f"{path} has {os.pathsep!r} in its name, by which Python separates folders: it "
+                "would import modules from another folder. Rename it, or copy it to another place."
+            )
+    return os.pathsep.join(paths)
+
+
+def require_utf8(path: Path) -> None:
+    """Raises WorkflowError for a path that is not UTF-8, which no page or record can name."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise WorkflowError(
+            f"The name of {str(path)!a} is not UTF-8, as the names of files of a book are. "
+            "Rename it."
+        ) from None
 
 
 def files_below(folder: Path) -> Iterator[Path]:
@@ -194,14 +218,14 @@ def _reject(constant: str) -> None:
 
 def digest_of(paths: Iterable[Path]) -> str:
     """One hash over files and over all files of folders, with their names; what is missing does not
-    count, nor does the mark that says whose a folder is.
+    count.
     """
     files = sorted(
         {
             file
             for path in paths
             for file in (files_below(path) if path.is_dir() else [path])
-            if file.is_file() and file.name != MARK
+            if file.is_file()
         }
     )
     return sha256(canonical_json([[str(file), hash_of(file)] for file in files]))

@@ -10,13 +10,7 @@ from filelock import FileLock, Timeout
 
 from ntpcompanion.settings import Settings, package_folder, read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import files_below
-from ntpcompanion.workflow.base.ownership import (
-    mark_own,
-    require_own,
-    require_utf8,
-    search_path,
-)
+from ntpcompanion.workflow.base.files import files_below, require_utf8, search_path
 
 log = logging.getLogger(__name__)
 PATIENCE = 1.0  # seconds of waiting for another command before a word is said
@@ -93,14 +87,12 @@ class Project:
             )
 
     def require_usable(self) -> None:
-        """Raises WorkflowError if the folders of this project cannot be worked in: their names, or
-        because another checkout works there.
+        """Raises WorkflowError if the folders of this project have names that other programs do not
+        take.
         """
         search_path([self.root, *(folder.parent for folder in self.packages)])
         for path in (self.root, *self.packages, *files_below(self.notebooks)):
             require_utf8(path)
-        for folder in (self.build, self.runs("book")):
-            require_own(self.root, folder)
 
     @property
     def notebooks(self) -> Path:
@@ -134,11 +126,6 @@ class Project:
     def build(self) -> Path:
         """Everything generated except the chapters of the book."""
         return self.root / "_build"
-
-    @property
-    def schemas(self) -> Path:
-        """The JSON Schema of claims."""
-        return self.build / "schemas"
 
     def baseline(self, profile: str) -> Path:
         """The stored values of a profile, which `check` compares with."""
@@ -187,18 +174,9 @@ class Project:
                 "for it, or stop it and run again."
             ) from error
         except OSError as error:
-            raise _not_writable(self.build, error) from error
+            raise WorkflowError(
+                f"Could not write to {self.build}: {error.strerror or error}. Fix the permissions "
+                "or free some space."
+            ) from error
         with held:
-            for folder in (self.build, self.runs("book")):
-                try:
-                    mark_own(self.root, folder)
-                except OSError as error:
-                    raise _not_writable(folder, error) from error
             yield
-
-
-def _not_writable(folder: Path, error: OSError) -> WorkflowError:
-    return WorkflowError(
-        f"Could not write to {folder}: {error.strerror or error}. Fix the permissions or free some "
-        "space."
-    )

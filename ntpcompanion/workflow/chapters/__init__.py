@@ -12,6 +12,5 @@
 - `citation`: BibTeX of a chapter and of a claim
 - `numbering`: the paper's numbers of statements, beside those of the book; formulas in lines
 - `symbols`: meanings of symbols, where they stand
-- `chapter_files`: a stored run as a chapter, of the book or of a view
-- `outside_links`: its references to the pages of the book
+- `chapter_files`: a stored run as a chapter
 """

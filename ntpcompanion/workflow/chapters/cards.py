@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.chapters.citation import Chapter, claim_entry
 from ntpcompanion.workflow.claims.formatting import powers, show
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
@@ -24,7 +23,6 @@ class Card:
     judged: JudgedClaim
     measurement: Measurement
     result: Result
-    chapter: Chapter
     records: Sequence[Record] = ()
     url: str = ""
 
@@ -39,12 +37,6 @@ class Card:
         """Where the records were made, else the machine of the run."""
         of_records = [f"record {record.name}, {record.made}" for record in self.records]
         return "; ".join(of_records) or hardware_line(self.result.hardware)
-
-    @property
-    def entry(self) -> str:
-        """The claim in BibTeX."""
-        number = f"{self.judged.claim.quantity or 'measured'} = {self.judged.number}"
-        return claim_entry(self.chapter, self.judged.claim, f"{self.judged.verdict}: {number}")
 
     @property
     def printed(self) -> str:

@@ -44,18 +44,7 @@ class Ending:
         """The command that repeats the page."""
         result = self.result
         profile = "" if result.profile == "book" else f" --profile {result.profile}"
-        overrides = "".join(
-            f" -p {shlex.quote(f'{name}={value}')}" for name, value in result.overrides.items()
-        )
-        # a run with parameters of its own is not a page of the book
-        subcommand = "view" if overrides else "execute"
-        return f"ntpcompanion {subcommand} {shlex.quote(result.notebook)}{profile}{overrides}"
-
-    @property
-    def fence(self) -> str:
-        """Of the command: more backticks than a value in it has."""
-        longest = max(map(len, re.findall("`+", self.command)), default=0)
-        return "`" * max(3, longest + 1)
+        return f"ntpcompanion execute {shlex.quote(result.notebook)}{profile}"
 
     @property
     def github(self) -> str:

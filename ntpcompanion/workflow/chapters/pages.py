@@ -55,9 +55,7 @@ def make_page(
         )
     for cell, stored in zip(code_cells(page), ran, strict=True):
         _check_shown(notebook.name, cell, stored)
-        cell["outputs"] = [
-            _drawn(output, result, judged, record, chapter) for output in stored.outputs
-        ]
+        cell["outputs"] = [_drawn(output, result, judged, record) for output in stored.outputs]
         cell["execution_count"] = stored.execution_count
     load_widgets(page, widgets, notebook.name, book.settings.colours)
     # the values that ran are those of the next cell, which a reader sees as a table
@@ -97,16 +95,13 @@ def _drawn(
     result: Result,
     judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
-    chapter: Chapter,
 ) -> nbformat.NotebookNode:
     output = copy.deepcopy(output)
     data = output.get("data", {})
     one = judged.get(data.get(MEASUREMENT_MIME, {}).get("id"))
     if one and one.measurement:
         records = [record(name) for name in one.measurement.records]
-        data["text/html"] = render(
-            "card.html", Card(one, one.measurement, result, chapter, records)
-        )
+        data["text/html"] = render("card.html", Card(one, one.measurement, result, records))
     elif RECORD_MIME in data:
         data["text/html"] = render("record.html", Banner(record(data[RECORD_MIME]["name"])))
     return output

@@ -1,8 +1,7 @@
 """Whether a number or a verdict has moved, and how a person, a host or a program is told.
 
+- `baselines`: the stored numbers
 - `value_comparison`: measured values against the baseline, verdicts against those expected
-- `check_report`: what a comparison found, as data
+- `check_report`: stored results compared with their baseline, and what was found
 - `formats`: the same as annotations of GitHub and Markdown
-- `reports`: stored results compared, and the files that are written about it
-- `schemas`: the file of claims, as an editor completes it
 """

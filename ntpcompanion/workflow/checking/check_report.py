@@ -1,22 +1,21 @@
-"""The report of a check as data: every claim of a profile with its number, baseline, verdict and
-what is wrong with it.
-"""
+"""The stored runs of a profile compared with its baseline: what was found, and what to do."""
 
 import functools
-import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.texts import read_text
-from ntpcompanion.workflow.checking.value_comparison import Finding, Kind
-from ntpcompanion.workflow.claims.baselines import Baselines, Run, input_key
+from ntpcompanion.workflow.checking import baselines
+from ntpcompanion.workflow.checking.baselines import Baselines, input_key
+from ntpcompanion.workflow.checking.value_comparison import Finding, Kind, compare
+from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.claims.verdict import JudgedClaim, Verdict
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
+from ntpcompanion.workflow.running.results import Result
 
 # what to do about a finding; nothing about a note, and where the finding says it
 ADVICE: dict[Kind, str] = {
@@ -31,99 +30,68 @@ ADVICE: dict[Kind, str] = {
 }
 
 
-@dataclass(frozen=True)
-class Number:
-    """A measured value, or several whose order a claim is about; standard errors are 0 where the
-    number is exact, and `replicates` are those behind them.
-    """
-
-    values: list[float]
-    stderrs: list[float]
-    replicates: int | None
-
-    @classmethod
-    def of(cls, item: Measurement | None) -> "Number | None":
-        """The number of a measurement; None where there is none."""
-        return cls(list(item.values), list(item.errors), item.replicates) if item else None
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Placed:
-    notebook: str
-    file: str
-    line: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Reported(_Placed):
-    """One finding, whether it is a `fault`, which turns the build red, and the place that it points
-    at: the text notebook, relative to the folder of the project, and the line that names the claim,
-    1 where there is none. `advice` says what to do; it is empty where the text says it.
-    """
-
-    kind: Kind
-    fault: bool
-    claim: str | None
-    text: str
-    advice: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Checked(_Placed):
-    """One claim that the profile measures, or should: its number now and the stored one, None where
-    there is none, and the verdict that the claims file expects, None where it is not judged.
-    """
-
-    id: str
-    short: str | None
-    measured: Number | None
-    baseline: Number | None
-    verdict: Verdict
-    expected_verdict: str | None
-
-
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """The outcome of `ntpcompanion check`: "error" where nothing could be compared, and `error`
-    says why; how many `values` were compared; all findings; the claims in the order of their file.
+    """The outcome of `ntpcompanion check`: where nothing could be compared, `error` says why; how
+    many `values` were compared; all findings; and by id the claims that the profile measures, or
+    should, in the order of their file, and the `stored` numbers.
     """
 
     profile: str
-    outcome: Literal["agrees", "differs", "error"]
     error: str | None = None
     values: int = 0
-    findings: list[Reported] = field(default_factory=list[Reported])
-    claims: list[Checked] = field(default_factory=list[Checked])
+    findings: Sequence[Finding] = ()
+    claims: Mapping[str, JudgedClaim] = field(default_factory=dict[str, JudgedClaim])
+    stored: Mapping[str, Measurement] = field(default_factory=dict[str, Measurement])
 
     @property
-    def faults(self) -> list[Reported]:
+    def faults(self) -> list[Finding]:
         """What turns the build red."""
         return [finding for finding in self.findings if finding.fault]
 
     @property
-    def notes(self) -> list[Reported]:
+    def notes(self) -> list[Finding]:
         """What is worth a look, and no fault."""
         return [finding for finding in self.findings if not finding.fault]
 
     @property
     def advice(self) -> list[str]:
         """What to do about the faults, each sentence once."""
-        return list(dict.fromkeys(finding.advice for finding in self.faults if finding.advice))
+        return list(dict.fromkeys(filter(None, map(self.advice_on, self.faults))))
 
-    def about(self, claim: str) -> list[Reported]:
-        """The findings on one claim."""
-        return [finding for finding in self.findings if finding.claim == claim]
+    def advice_on(self, finding: Finding) -> str:
+        """What to do about a finding; empty where its text says it."""
+        return ADVICE.get(finding.kind, "").format(profile=self.profile)
+
+
+def check_results(project: Project, results: Mapping[str, Result], profile: str) -> Report:
+    """Compare stored results with the baseline of the profile. Raises WorkflowError if claims or
+    baseline cannot be read.
+    """
+    stored = baselines.read_baseline(project.baseline(profile))
+    measured = [item for result in results.values() for item in result.measurements]
+    judged = judged_claims(load_claims(project), measured, profile)
+    return make_report(project, results, judged, stored, profile)
+
+
+def accept(project: Project, results: Mapping[str, Result], profile: str) -> Path:
+    """Make the values of stored results the baseline of the profile; return its file. Raises
+    WorkflowError if claims or baseline cannot be read, or the baseline not be written.
+    """
+    path = project.baseline(profile)
+    stored = baselines.read_baseline(path)
+    baselines.write_baseline(path, baselines.updated(stored, results, load_claims(project)))
+    return path
 
 
 def make_report(
     project: Project,
-    results: Mapping[str, Run],
+    results: Mapping[str, Result],
     judged: Mapping[str, JudgedClaim],
     stored: Baselines,
     profile: str,
-    findings: Sequence[Finding],
 ) -> Report:
-    """The report of what a comparison of stored runs with stored values has found."""
+    """The report of a comparison of runs with stored values."""
 
     @functools.cache
     def lines(file: Path) -> list[str]:
@@ -132,43 +100,22 @@ def make_report(
         except WorkflowError:
             return []
 
-    def place(notebook: str, claim: str | None) -> dict[str, Any]:
-        file = project.notebooks / f"{notebook}.md"
-        line = line_of(lines(file), claim) if claim else 1
-        return {
-            "notebook": notebook, "file": file.relative_to(project.root).as_posix(), "line": line,
-        }  # fmt: skip
+    def placed(finding: Finding) -> Finding:
+        file = project.notebooks / f"{finding.notebook}.md"
+        line = line_of(lines(file), finding.claim) if finding.claim else 1
+        return replace(finding, file=file.relative_to(project.root).as_posix(), line=line)
 
-    before = {
-        claim: item
-        for result in results.values()
-        for claim, item in stored.get(input_key(result), {}).items()
-    }
+    before = [stored.get(input_key(result), {}) for result in results.values()]
     return Report(
         profile=profile,
-        outcome="differs" if any(finding.fault for finding in findings) else "agrees",
         values=sum(len(result.measurements) for result in results.values()),
-        findings=[
-            Reported(
-                **{**asdict(each), **place(each.notebook, each.claim)},
-                fault=each.fault,
-                advice=ADVICE.get(each.kind, "").format(profile=profile),
-            )
-            for each in findings
-        ],
-        claims=[
-            Checked(
-                id=name,
-                short=one.claim.short,
-                measured=Number.of(one.measurement),
-                baseline=Number.of(before.get(name)),
-                verdict=one.verdict,
-                expected_verdict=one.claim.expected_verdict if one.expectation else None,
-                **place(one.claim.notebook, name),
-            )
+        findings=list(map(placed, compare(results, judged, stored, profile))),
+        claims={
+            name: one
             for name, one in judged.items()
             if one.claim.measured_at(profile) or one.measurement
-        ],
+        },
+        stored={claim: item for items in before for claim, item in items.items()},
     )
 
 
@@ -180,8 +127,3 @@ def line_of(lines: Sequence[str], claim: str) -> int:
         n for n, line in enumerate(lines, 1) if re.search(f"[\"']{re.escape(claim)}[\"']", line)
     ]
     return min(named, key=lambda n: "measure(" not in lines[n - 1], default=1)
-
-
-def report_json(report: Report) -> str:
-    """The report as indented JSON, under the names of its fields."""
-    return json.dumps(asdict(report), indent=1, ensure_ascii=False) + "\n"

@@ -1,9 +1,18 @@
-"""The report of a check as hosts of repositories read it: annotations and Markdown."""
+"""The report of a check as hosts of repositories read it: annotations, Markdown, and data."""
 
+import dataclasses
+import json
+import os
 import re
+from pathlib import Path
 
-from ntpcompanion.workflow.checking.check_report import Number, Report, Reported
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking.check_report import Report
+from ntpcompanion.workflow.checking.value_comparison import Finding
 from ntpcompanion.workflow.claims.formatting import number
+from ntpcompanion.workflow.claims.measurement import Measurement
+
+SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
 
 LIST_SHOWN = 3  # values of a claim about several
 _LEVELS = {"borderline": "warning", "not compared": "notice"}
@@ -17,15 +26,24 @@ def annotations(report: Report, folder: str = "") -> list[str]:
     """
     if report.error is not None:
         return [f"::error title=ntpcompanion check::{_data(report.error)}"]
-    return [_annotation(finding, report.profile, folder) for finding in report.findings]
+    return [_annotation(finding, report, folder) for finding in report.findings]
 
 
-def _annotation(finding: Reported, profile: str, folder: str) -> str:
+def folder_of(project: Project) -> str:
+    """Where a project lies in the repository that GitHub has checked out."""
+    workspace = os.environ.get("GITHUB_WORKSPACE")
+    if not workspace or not project.root.is_relative_to(Path(workspace).resolve()):
+        return ""
+    folder = project.root.relative_to(Path(workspace).resolve()).as_posix()
+    return "" if folder == "." else folder
+
+
+def _annotation(finding: Finding, report: Report, folder: str) -> str:
     level = _LEVELS.get(finding.kind, "error")
-    title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {profile}"
+    title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {report.profile}"
     file = f"{folder}/{finding.file}" if folder else finding.file
     place = f"file={_property(file)},line={finding.line},title={_property(title)}"
-    message = f"{finding.text}\n{finding.advice}".rstrip()
+    message = f"{finding.text}\n{report.advice_on(finding)}".rstrip()
     return f"::{level} {place}::{_data(message)}"
 
 
@@ -45,7 +63,7 @@ def markdown(report: Report) -> str:
     if report.error is not None:
         return f"{title}Nothing could be compared: {_cell(report.error)}\n"
     lines = [title + headline(report)]
-    faults: dict[str, list[Reported]] = {}
+    faults: dict[str, list[Finding]] = {}
     for fault in report.faults:
         faults.setdefault(fault.claim or f"{fault.notebook} {fault.text}", []).append(fault)
     rows = [_row(report, group) for group in faults.values()]
@@ -61,36 +79,38 @@ def headline(report: Report) -> str:
     """`244 claims agree; 0 moved`: those measured without a fault, and those with one."""
     wrong = {finding.claim or finding.notebook for finding in report.faults}
     moved = {f.claim for f in report.faults if f.kind == "moved"}
-    agree = sum(claim.measured is not None and claim.id not in wrong for claim in report.claims)
+    agree = sum(
+        one.measurement is not None for one in report.claims.values() if one.claim.id not in wrong
+    )
     other = len(wrong - moved)
     text = f"{agree} claim{' agrees' if agree == 1 else 's agree'}; {len(moved)} moved"
     return f"{text}; {other} with another fault." if other else f"{text}."
 
 
-def _row(report: Report, faults: list[Reported]) -> str:
+def _row(report: Report, faults: list[Finding]) -> str:
     """The row of a claim, or of one fault that concerns none."""
     first = faults[0]
     text = "<br>".join(_cell(fault.text.removeprefix(f"{fault.claim}: ")) for fault in faults)
     name = f"`{first.claim or first.notebook}`<br>{first.file}:{first.line}"
-    claim = next((claim for claim in report.claims if claim.id == first.claim), None)
-    if claim is None:
+    one = report.claims.get(first.claim or "")
+    if one is None:
         return f"| {name} | | | | {text} |"
-    name += f"<br>{_cell(claim.short)}" if claim.short else ""
+    name += f"<br>{_cell(one.claim.short)}" if one.claim.short else ""
     other = any(fault.kind == "verdict" for fault in faults)
-    expected = f", expected {claim.expected_verdict}" if other else ""
-    before, now = claim.baseline, claim.measured
+    expected = f", expected {one.claim.expected_verdict}" if other else ""
+    before, now = report.stored.get(one.claim.id), one.measurement
     numbers = f"{_shown(before, now)} | {_shown(now, before)}"
-    return f"| {name} | {numbers} | {claim.verdict}{expected} | {text} |"
+    return f"| {name} | {numbers} | {one.verdict}{expected} | {text} |"
 
 
-def _shown(item: Number | None, other: Number | None) -> str:
+def _shown(item: Measurement | None, other: Measurement | None) -> str:
     """The values, each with the digits that tell it from its counterpart."""
     if item is None:
         return "–"
     others = other.values if other and len(other.values) == len(item.values) else item.values
     texts = [
         number(v, e) if v == o or e or number(v, e) != number(o, e) else f"{v:.10g}"
-        for v, e, o in zip(item.values, item.stderrs, others, strict=True)
+        for v, e, o in zip(item.values, item.errors, others, strict=True)
     ]
     if len(texts) > LIST_SHOWN:
         texts = [*texts[: LIST_SHOWN - 1], "…", texts[-1]]
@@ -101,3 +121,46 @@ def _cell(text: str) -> str:
     """A text in one cell of a table: nothing in it is taken for markup."""
     marked = re.sub(r"([\\`*_{}\[\]<>|#~$@])", r"\\\1", text)
     return "<br>".join(marked.split("\n"))
+
+
+def as_json(report: Report) -> str:
+    """The report as data: its findings with advice, and each claim's verdict and values."""
+    findings = [
+        dataclasses.asdict(one) | {"fault": one.fault, "advice": report.advice_on(one)}
+        for one in report.findings
+    ]
+    claims = {
+        name: {
+            "verdict": one.verdict,
+            "expected": one.claim.expected_verdict,
+            "measured": one.measurement and dataclasses.asdict(one.measurement),
+            "stored": (before := report.stored.get(name)) and dataclasses.asdict(before),
+        }
+        for name, one in report.claims.items()
+    }
+    outcome = {"profile": report.profile, "error": report.error, "values": report.values}
+    return json.dumps(outcome | {"findings": findings, "claims": claims}, indent=1) + "\n"
+
+
+def write_reports(report: Report, summary: Path | None, data: Path | None) -> list[str]:
+    """Write the summary and the data where they were asked for, and add the summary to the file
+    that GitHub names; a sentence for each file that cannot be written.
+    """
+    host, faults = os.environ.get(SUMMARY), []
+    wanted = [("--summary", summary, "w", markdown)] if summary and str(summary) != host else []
+    if data:
+        wanted.append(("--json", data, "w", as_json))
+    if host:
+        wanted.append((f"${SUMMARY}", Path(host), "a", markdown))
+    for name, path, mode, written in wanted:
+        try:
+            if mode == "w":
+                path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open(mode, encoding="utf-8") as target:
+                target.write(written(report) + "\n" * (mode == "a"))
+        except OSError as error:
+            faults.append(
+                f"`{name}`: {path} cannot be written: {error.strerror or error}. Free some space, "
+                "or name a file in a folder that you may write to."
+            )
+    return faults

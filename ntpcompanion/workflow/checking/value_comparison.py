@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ntpcompanion.spelling import nearest
-from ntpcompanion.workflow.claims.baselines import NO_INPUT, Baselines, Run, input_key
+from ntpcompanion.workflow.checking.baselines import NO_INPUT, Baselines, input_key
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.formatting import show
 from ntpcompanion.workflow.claims.intervals import welch
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, judge
+from ntpcompanion.workflow.running.results import Result
 
 # How often a set of random numbers that have not moved may be called moved, all numbers of a
 # profile taken together.
@@ -26,12 +27,17 @@ UNMOVED = "borderline: the number has not moved"
 
 @dataclass(frozen=True)
 class Finding:
-    """What a comparison has to say about one claim, or about a notebook (then `claim` is None)."""
+    """What a comparison has to say about one claim, or about a notebook (then `claim` is None), and
+    the place that it points at: the text notebook, relative to the folder of the project, and the
+    line that names the claim.
+    """
 
     kind: Kind
     notebook: str
     claim: str | None
     text: str
+    file: str = ""
+    line: int = 1
 
     @property
     def fault(self) -> bool:
@@ -40,7 +46,10 @@ class Finding:
 
 
 def compare(
-    results: Mapping[str, Run], judged: Mapping[str, JudgedClaim], stored: Baselines, profile: str
+    results: Mapping[str, Result],
+    judged: Mapping[str, JudgedClaim],
+    stored: Baselines,
+    profile: str,
 ) -> list[Finding]:
     """Every claim measured, no number moved, every verdict as `claims.yml` expects it. The findings
     come in the order of the notebooks; none: nothing has moved.
@@ -61,7 +70,7 @@ def compare(
 
 
 def _compare_run(
-    result: Run, judged: Mapping[str, JudgedClaim], stored: Baselines, profile: str, level: float
+    result: Result, judged: Mapping[str, JudgedClaim], stored: Baselines, profile: str, level: float
 ) -> list[Finding]:
     """The findings on one run; `level` is that of each Welch test."""
     claims = {name: one.claim for name, one in judged.items()}

@@ -3,11 +3,10 @@
 - `claims`: `book/claims.yml`, or `book/claims/NAME.yml`
 - `verdict`: judged claims, the rows of every page, check and file
 - `locators`: the results of a paper by their names
-- `predicate`: inequalities, and how an interval decides them
-- `expectation`: what a claim expects of its number: one predicate, as inequalities
+- `expectation`: what a claim expects of its number: one predicate, as inequalities that an interval
+  decides
 - `intervals`: Student's interval of a mean, Welch's test between two
 - `measurement`: one measured number with its standard error
 - `measure`: how a notebook states a number
-- `baselines`: stored numbers, and whether a number or a verdict has moved
 - `formatting`: numbers and texts as pages show them
 """

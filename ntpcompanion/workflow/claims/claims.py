@@ -16,10 +16,9 @@ from ntpcompanion.spelling import known_as
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.claims.expectation import Expectation
+from ntpcompanion.workflow.claims.expectation import Expectation, NotNegative
 from ntpcompanion.workflow.claims.locators import paper_result
 from ntpcompanion.workflow.claims.measurement import CLAIM_ID
-from ntpcompanion.workflow.claims.predicate import NotNegative
 
 Profile = Literal["smoke", "book", "paper"]
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=3)]

@@ -1,56 +1,166 @@
-"""What a claim expects of its number: one predicate, read from `book/claims.yml`."""
+"""What a claim expects of its number: one predicate, read from `book/claims.yml`, as inequalities
+that an interval decides.
+"""
 
+from dataclasses import dataclass
 from itertools import pairwise
-from math import hypot
+from math import hypot, isfinite
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
-
-from ntpcompanion.workflow.claims.predicate import Finite, NotNegative, Predicate, Slack
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    model_validator,
+)
 
 Order = Literal["weakly", "strictly"]
 
 
-class _Near(Predicate):
-    within: NotNegative
+def _finite(value: float) -> float:
+    if not isfinite(value):
+        raise ValueError(
+            f"must be a finite number, got {value}: a predicate that cannot fail decides nothing"
+        )
+    return value
+
+
+Finite = Annotated[float, AfterValidator(_finite)]
+NotNegative = Annotated[float, Field(ge=0), AfterValidator(_finite)]
+
+
+@dataclass(frozen=True)
+class Slack:
+    """How far a number is on the side of an inequality where that holds, and the half width of its
+    interval.
+
+    The inequality reads `value >= 0`, or `value > 0` where it is strict. A claim is supported if it
+    holds on the whole interval, and refuted if it holds nowhere on it.
+    """
+
+    value: float
+    half_width: float
+    strict: bool = False
+
+    def holds(self, end: Literal["low", "high"]) -> bool:
+        """Whether the inequality holds at the low or the high end of the interval."""
+        bound = self.value + (self.half_width if end == "high" else -self.half_width)
+        return bound > 0 if self.strict else bound >= 0
 
     @property
-    def target(self) -> float:
+    def supports(self) -> bool:
+        """Whether the inequality holds on the whole interval."""
+        return self.holds("low")
+
+    @property
+    def refutes(self) -> bool:
+        """Whether the inequality holds nowhere on the interval."""
+        return not self.holds("high")
+
+
+class Predicate(BaseModel):
+    """What is expected of one number or of the order of several."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    def describe(self) -> str:
+        """The predicate in a few characters, for a card: `≥ 2`, or `= 2 ± 0.1`."""
+        match self:
+            case (
+                Equals(equals=target, within=within)
+                | OrderOfConvergence(order=target, within=within)
+            ):
+                return f"= {target:g}" + (f" ± {within:g}" if within else "")
+            case AtLeast(at_least=low):
+                return f"≥ {low:g}"
+            case AtMost(at_most=high):
+                return f"≤ {high:g}"
+            case Interval(interval=(low, high)):
+                return f"in [{low:g}, {high:g}]"
+            case Sign(sign=sign):
+                return "> 0" if sign == "positive" else "< 0"
+            case Effect(effect=effect):
+                return f"an effect of at {'least' if effect > 0 else 'most'} {effect:+g}"
+            case Increasing(increasing=order):
+                return "increasing" if order == "strictly" else "non-decreasing"
+            case Decreasing(decreasing=order):
+                return "decreasing" if order == "strictly" else "non-increasing"
         raise NotImplementedError
 
     @property
     def bounds(self) -> tuple[float, ...]:
-        """The number and both ends of what is accepted."""
-        return (self.target, self.target - self.within, self.target + self.within)
+        """The numbers that the predicate compares with, and the ends of what it accepts."""
+        match self:
+            case (
+                Equals(equals=target, within=within)
+                | OrderOfConvergence(order=target, within=within)
+            ):
+                return (target, target - within, target + within)
+            case AtLeast(at_least=bound) | AtMost(at_most=bound) | Effect(effect=bound):
+                return (bound,)
+            case Interval(interval=ends):
+                return ends
+            case Sign():
+                return (0.0,)
+        return ()
 
-    def describe(self) -> str:
-        """`= 2 ± 0.1`."""
-        return f"= {self.target:g}" + (f" ± {self.within:g}" if self.within else "")
+    def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
+        """The predicate as inequalities. Raises ValueError if it is not about that many values."""
+        match self:
+            case Increasing(increasing=order) | Decreasing(decreasing=order):
+                if len(values) < 2:
+                    raise ValueError(
+                        f"an order ({self.describe()}) and needs at least two measured numbers, "
+                        f"got {values[0]}"
+                    )
+                direction = 1 if isinstance(self, Increasing) else -1
+                steps = zip(pairwise(values), pairwise(half_widths), strict=True)
+                strict = order == "strictly"
+                return [Slack(direction * (b - a), hypot(s, t), strict) for (a, b), (s, t) in steps]
+        if len(values) != 1:
+            raise ValueError(
+                f"{self.describe()}, which is about one number, but {len(values)} numbers were "
+                "measured"
+            )
+        distances = self._distances(values[0])
+        return [Slack(each, half_widths[0], isinstance(self, Sign)) for each in distances]
 
-    def _slack_of_one(self, value: float) -> list[float]:
-        return [self.within - abs(value - self.target)]
+    def _distances(self, value: float) -> list[float]:
+        """How far one number is inside of what is accepted, from each of its ends."""
+        match self:
+            case (
+                Equals(equals=target, within=within)
+                | OrderOfConvergence(order=target, within=within)
+            ):
+                return [within - abs(value - target)]
+            case AtLeast(at_least=low):
+                return [value - low]
+            case AtMost(at_most=high):
+                return [high - value]
+            case Interval(interval=(low, high)):
+                return [value - low, high - value]
+            case Sign(sign=sign):
+                return [value if sign == "positive" else -value]
+            case Effect(effect=effect):
+                return [value - effect if effect > 0 else effect - value]
+        raise NotImplementedError
 
 
-class Equals(_Near):
+class Equals(Predicate):
     """Within `within` of a number."""
 
     equals: Finite
-
-    @property
-    def target(self) -> float:
-        """The number."""
-        return self.equals
+    within: NotNegative
 
 
-class OrderOfConvergence(_Near):
+class OrderOfConvergence(Predicate):
     """An order of convergence, within `within` of a number."""
 
     order: Finite
-
-    @property
-    def target(self) -> float:
-        """The order."""
-        return self.order
+    within: NotNegative
 
 
 class AtLeast(Predicate):
@@ -58,35 +168,11 @@ class AtLeast(Predicate):
 
     at_least: Finite
 
-    @property
-    def bounds(self) -> tuple[float, ...]:
-        """The number."""
-        return (self.at_least,)
-
-    def describe(self) -> str:
-        """`≥ 2`."""
-        return f"≥ {self.at_least:g}"
-
-    def _slack_of_one(self, value: float) -> list[float]:
-        return [value - self.at_least]
-
 
 class AtMost(Predicate):
     """No more than a number."""
 
     at_most: Finite
-
-    @property
-    def bounds(self) -> tuple[float, ...]:
-        """The number."""
-        return (self.at_most,)
-
-    def describe(self) -> str:
-        """`≤ 2`."""
-        return f"≤ {self.at_most:g}"
-
-    def _slack_of_one(self, value: float) -> list[float]:
-        return [self.at_most - value]
 
 
 class Interval(Predicate):
@@ -100,40 +186,11 @@ class Interval(Predicate):
             raise ValueError(f"the interval {list(self.interval)} is empty or a point")
         return self
 
-    @property
-    def bounds(self) -> tuple[float, ...]:
-        """Both ends."""
-        return self.interval
-
-    def describe(self) -> str:
-        """`in [0, 1]`."""
-        return f"in [{self.interval[0]:g}, {self.interval[1]:g}]"
-
-    def _slack_of_one(self, value: float) -> list[float]:
-        return [value - self.interval[0], self.interval[1] - value]
-
 
 class Sign(Predicate):
-    """Positive or negative, and not zero."""
+    """Positive or negative, and not zero, which has no sign."""
 
     sign: Literal["positive", "negative"]
-
-    @property
-    def bounds(self) -> tuple[float, ...]:
-        """Zero."""
-        return (0.0,)
-
-    @property
-    def strict(self) -> bool:
-        """Zero has no sign."""
-        return True
-
-    def describe(self) -> str:
-        """`> 0` or `< 0`."""
-        return "> 0" if self.sign == "positive" else "< 0"
-
-    def _slack_of_one(self, value: float) -> list[float]:
-        return [value if self.sign == "positive" else -value]
 
 
 class Effect(Predicate):
@@ -156,59 +213,17 @@ class Effect(Predicate):
             )
         return self
 
-    @property
-    def bounds(self) -> tuple[float, ...]:
-        """The smallest effect of interest."""
-        return (self.effect,)
 
-    def describe(self) -> str:
-        """`an effect of at least +1.4` or `an effect of at most -1.4`."""
-        return f"an effect of at {'least' if self.effect > 0 else 'most'} {self.effect:+g}"
-
-    def _slack_of_one(self, value: float) -> list[float]:
-        return [value - self.effect if self.effect > 0 else self.effect - value]
-
-
-class _Monotone(Predicate):
-    def _steps(
-        self, values: tuple[float, ...], half_widths: tuple[float, ...], direction: int, order: str
-    ) -> list[Slack]:
-        if len(values) < 2:
-            raise ValueError(
-                f"an order ({self.describe()}) and needs at least two measured numbers, got "
-                f"{values[0]}"
-            )
-        steps = zip(pairwise(values), pairwise(half_widths), strict=True)
-        strict = order == "strictly"
-        return [Slack(direction * (b - a), hypot(s, t), strict) for (a, b), (s, t) in steps]
-
-
-class Increasing(_Monotone):
+class Increasing(Predicate):
     """Each number at least as large as the one before, or larger."""
 
     increasing: Order
 
-    def describe(self) -> str:
-        """`increasing` or `non-decreasing`."""
-        return "increasing" if self.increasing == "strictly" else "non-decreasing"
 
-    def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
-        """An inequality for each step."""
-        return self._steps(values, half_widths, 1, self.increasing)
-
-
-class Decreasing(_Monotone):
+class Decreasing(Predicate):
     """Each number at most as large as the one before, or smaller."""
 
     decreasing: Order
-
-    def describe(self) -> str:
-        """`decreasing` or `non-increasing`."""
-        return "decreasing" if self.decreasing == "strictly" else "non-increasing"
-
-    def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
-        """An inequality for each step."""
-        return self._steps(values, half_widths, -1, self.decreasing)
 
 
 _KINDS = {

@@ -7,11 +7,10 @@ from typing import Literal, get_args
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import Claim
-from ntpcompanion.workflow.claims.expectation import Expectation
+from ntpcompanion.workflow.claims.expectation import Expectation, Slack
 from ntpcompanion.workflow.claims.formatting import powers, show
 from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.claims.predicate import Slack
 
 Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)

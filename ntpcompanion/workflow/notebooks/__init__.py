@@ -5,7 +5,6 @@
 - `parameters`, `domains`: the parameters cell, and the values that each parameter may take
 - `parameter_checks`: functions of the package that judge the parameters before a kernel starts
 - `profiles`: `notebooks/profiles.yml`, and `-p NAME=VALUE` of the command line
-- `saving`, `jupyter_contents`, `lab`: a notebook saved from JupyterLab, which keeps the
-  lines of what did not change, or says what it cannot hold; and how JupyterLab is started
+- `lab`: how JupyterLab is started
 - `contents`: `book/_toc.yml`, and what is wrong with the pages it lists
 """

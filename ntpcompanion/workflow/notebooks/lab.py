@@ -9,7 +9,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import fixed_environment, package_parents, running
@@ -21,7 +21,6 @@ NEEDED = {
     "jupyterlab": "jupyterlab",
     "jupyterlab_myst": "jupyterlab-myst",
 }  # the distribution of each module
-CONTENTS = "ntpcompanion.workflow.notebooks.jupyter_contents.TextNotebooks"
 # a double click on a text notebook opens a notebook
 OVERRIDES: dict[str, dict[str, object]] = {
     "@jupyterlab/docmanager-extension:plugin": {
@@ -35,23 +34,18 @@ OVERRIDES: dict[str, dict[str, object]] = {
     },
 }
 # below the folder of an environment: what any JupyterLab there reads
-SERVER = Path("etc", "jupyter", "jupyter_server_config.json")
 VIEWERS = Path("share", "jupyter", "lab", "settings", "overrides.json")
 
 
 def set_up(prefix: Path) -> None:
-    """Let every JupyterLab of the environment at `prefix` open text notebooks by a click, and save
-    them without laying them out anew. Other settings there are kept.
+    """Let every JupyterLab of the environment at `prefix` open text notebooks by a click; jupytext,
+    which is installed beside it, saves them. Other settings there are kept.
     """
-    files: dict[Path, Mapping[str, Mapping[str, object]]] = {
-        SERVER: {"ServerApp": {"contents_manager_class": CONTENTS}},
-        VIEWERS: OVERRIDES,
-    }
-    for path, settings in files.items():
-        present = json.loads((prefix / path).read_text()) if (prefix / path).is_file() else {}
-        for name, values in settings.items():
-            present[name] = {**present.get(name, {}), **values}
-        write_atomically(prefix / path, json.dumps(present, indent=1) + "\n")
+    path = prefix / VIEWERS
+    present = json.loads(path.read_text()) if path.is_file() else {}
+    for name, values in OVERRIDES.items():
+        present[name] = {**present.get(name, {}), **values}
+    write_atomically(path, json.dumps(present, indent=1) + "\n")
 
 
 def start_lab(project: Project, arguments: Sequence[str] = ()) -> int:
@@ -86,7 +80,6 @@ def lab_command(project: Project, arguments: Sequence[str] = ()) -> list[str]:
     """The command that starts JupyterLab in the folder of a project, at its notebooks."""
     settings = {
         "ServerApp.root_dir": str(project.root),
-        "ServerApp.contents_manager_class": CONTENTS,
         "ContentsManager.preferred_dir": str(project.notebooks),
     }
     options = [f"--{name}={value}" for name, value in settings.items()]

@@ -27,18 +27,8 @@ class Title:
 
 
 def require_title(node: nbformat.NotebookNode, where: str) -> Title:
-    """The title of a notebook. Raises WorkflowError, which begins with `where`, if it has none."""
-    title = find_title(node)
-    if title is None:
-        raise WorkflowError(
-            f"{where} has no title. Write a heading of level one in a text cell: `# The title`."
-        )
-    return title
-
-
-def find_title(node: nbformat.NotebookNode) -> Title | None:
-    """The title of a notebook; None if no text cell has a heading of level one outside of
-    quotations, lists and directives.
+    """The title of a notebook. Raises WorkflowError, which begins with `where`, if no text cell has
+    a heading of level one outside of quotations, lists and directives.
     """
     # those parts of MyST inside which a `#`, or a line of `=`, makes no heading
     parser = (
@@ -54,7 +44,9 @@ def find_title(node: nbformat.NotebookNode) -> Title | None:
             of_level_one = opening.type == "heading_open" and opening.tag == "h1"
             if of_level_one and opening.level == 0 and opening.map:
                 return Title(" ".join(content.content.split()), cell, opening.map[1])
-    return None
+    raise WorkflowError(
+        f"{where} has no title. Write a heading of level one in a text cell: `# The title`."
+    )
 
 
 def insert_below_title(node: nbformat.NotebookNode, text: str, where: str) -> None:

@@ -36,7 +36,7 @@ BROWSERS = 2  # that print at once, each in about .6 GiB of memory, where there 
 SETTING = 300_000  # milliseconds of its own clock for the mathematics: it does not wait them out
 # what is for a screen only; folded proofs, tables and strips of claims are opened, cards are not
 SCRIPT = """<script>
-for (const each of document.querySelectorAll(".headerlink, .ntp-code, .ntp-copy, .ntp-hover,"
+for (const each of document.querySelectorAll(".headerlink, .ntp-code, .ntp-hover,"
   + ".ntp-narrow, .ntp-widget-live, .ntp-more")) each.remove();
 for (const each of document.querySelectorAll("details")) {
   each.open ||= /\\b(sd-dropdown|ntp-(strip|record|group|aside))\\b/.test(each.className);

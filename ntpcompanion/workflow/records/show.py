@@ -3,18 +3,56 @@ depends on this file.
 """
 
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, overload
 
+from ntpcompanion.recorded import Run
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
 from ntpcompanion.workflow.sweeps.grid import require_every_task
 
 
-def show_record(name: str) -> list[dict[str, Any]]:
-    """Display where the banner of a record belongs, and return its results: `{"parameters",
-    "result", "seconds"}` for each task.
+class Record(Sequence[Any]):
+    """The runs of a record, in the order of its plan: a `Run` with `plan`, `result` and `seconds`
+    for each task, as its experiment has typed them.
+
+    A run is read when it is asked for, by the experiment, which the notebook must have imported.
+    """
+
+    def __init__(self, name: str, experiment: str, tasks: Sequence[Mapping[str, Any]]) -> None:
+        """The `tasks` of the record `name` as stored, made by `experiment`."""
+        self.name, self._experiment, self._tasks = name, experiment, tasks
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    @overload
+    def __getitem__(self, index: int) -> Run[Any, Any]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Run[Any, Any]]: ...
+    def __getitem__(self, index: int | slice) -> Run[Any, Any] | list[Run[Any, Any]]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        task, kind = self._tasks[index], self._module()
+        plan = kind.Plan.from_json(task["parameters"])
+        return Run(plan, kind.Result.from_json(task["result"]), task["seconds"])
+
+    def _module(self) -> ModuleType:
+        for name, module in list(sys.modules.items()):
+            if name.rpartition(".")[2] == self._experiment and hasattr(module, "Result"):
+                return module
+        raise WorkflowError(
+            f"The record {self.name!r} holds results of the experiment {self._experiment!r}, which "
+            "is not imported: import it before the record is read."
+        )
+
+
+def show_record(name: str) -> Record:
+    """Display where the banner of a record belongs, and return its runs, each with its `plan`, its
+    `result` and the `seconds` that it took.
 
     The banner itself (what, where, when, or that the record is outdated) is made when the page is
     built. Name the record in the notebook's front matter, `ntp: {records: [NAME]}`, so that a new
@@ -49,7 +87,7 @@ def show_record(name: str) -> list[dict[str, Any]]:
     display(
         {RECORD_MIME: {"name": name}, "text/html": f"<p>{text}</p>", "text/plain": text}, raw=True
     )
-    return results
+    return Record(name, str(plan.get("experiment")), results)
 
 
 def _folders() -> list[Path]:

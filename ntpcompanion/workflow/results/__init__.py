@@ -3,7 +3,7 @@
 - `generated`: what a build writes beside the chapters
 - `landing`: map of the book, and findings with picture and number
 - `ledger`: the page of all claims
-- `exports`: the ledger as JSON, with its schema, and as a table
+- `exports`: the ledger as JSON and as a table
 - `references`: names of papers
 - `status`: the tables of all runs and records
 - `theorems`: the index of definitions and theorems

@@ -7,7 +7,6 @@ import nbformat
 
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
@@ -44,7 +43,7 @@ def write_generated(
     WorkflowError with what is wrong with the files that they are made from.
     """
     titles = {name: notebook.title for name, notebook in notebooks.items()}
-    rows = [exports.Row.of(one) for one in judged.values()]
+    rows = [exports.ledger_row(one) for one in judged.values()]
     papers = read_papers(project)
     texts = {
         "_ledger.md": render("ledger.md", Ledger(judged, results, titles, papers, profile)),
@@ -52,16 +51,13 @@ def write_generated(
         "_records.md": render("records.md", record_rows(project, record)),
         "_theorems.md": render("theorems.md", chapters_that_state(notebooks)),
         "_data/ledger.json": exports.ledger_json(rows, results, profile),
-        f"_data/{exports.SCHEMA_NAME}": exports.ledger_schema(),
         "_data/ledger.csv": exports.ledger_csv(rows),
     }
     if (stated := read_stated(project)) is not None:
         texts["_statements.md"] = render("statements.md", placed(stated, judged, notebooks, papers))
     if (landing := read_landing(project)) is not None:
-        parts, book = read_parts(project), read_book(project)
-        texts |= landing_page(
-            LandingPage(landing, parts, book, judged, results, pages, titles, profile)
-        )
+        parts = read_parts(project)
+        texts |= landing_page(LandingPage(landing, parts, judged, results, pages, titles, profile))
     for name, text in texts.items():
         write_atomically(source / "chapters" / name, text)
     return texts

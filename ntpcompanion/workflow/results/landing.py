@@ -13,7 +13,6 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters.cards import Card
-from ntpcompanion.workflow.chapters.citation import Book, Chapter
 from ntpcompanion.workflow.chapters.figures import SVG_MIME
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -60,7 +59,6 @@ class LandingPage:
 
     landing: Landing
     parts: Mapping[str, list[str]]
-    book: Book
     judged: Mapping[str, JudgedClaim]
     results: Mapping[str, Result]
     pages: Mapping[str, nbformat.NotebookNode]
@@ -169,6 +167,4 @@ def _shown(page: LandingPage, finding: Finding, number: int) -> Shown:
 def _example(page: LandingPage) -> Card:
     """A card as it stands in its chapter, without the anchor that only that one has."""
     one, item = _measured(page, page.landing.card)
-    notebook, result = one.claim.notebook, page.results[one.claim.notebook]
-    chapter = Chapter(page.book, notebook, page.titles[notebook], result.started[:4])
-    return Card(one, item, result, chapter, url=one.url)
+    return Card(one, item, page.results[one.claim.notebook], url=one.url)

@@ -15,13 +15,15 @@ from ntpcompanion.workflow.results.references import Paper
 from ntpcompanion.workflow.results.theorems import statements
 
 FILE = "statements.yml"
+DECIDING = 3  # claims at most that a page shows beside a statement
 
 
 class Stated(BaseModel):
     """One thing that a paper states: its number there, what it says in our words, and where the
     book treats it: notebooks, labels of statements, names of figures.
 
-    `note` says what is left out, or why it has no place.
+    `decided_by` names the claims about it that decide it; without it all do. `note` says what is
+    left out, or why it has no place.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -29,6 +31,7 @@ class Stated(BaseModel):
     result: str
     says: str
     places: list[str] = []
+    decided_by: list[str] = []
     note: str = ""
 
 
@@ -47,8 +50,9 @@ def read_stated(project: Project) -> Listed | None:
     return listed
 
 
-# what a paper states, how the text of a page refers to its places, and the claims about it
-Placed = tuple[Stated, list[str], list[JudgedClaim]]
+# what a paper states, how the text of a page refers to its places, the claims that decide it, and
+# the others about it
+Placed = tuple[Stated, list[str], list[JudgedClaim], list[JudgedClaim]]
 
 
 def placed(
@@ -64,7 +68,7 @@ def placed(
     stated
         what the papers state.
     judged
-        the claims: those about one result of a paper stand beside it.
+        the claims: those that decide a result of a paper stand beside it.
     notebooks
         by name: the book's own statements and figures are found in them.
     papers
@@ -74,21 +78,47 @@ def placed(
     ------
     WorkflowError
         a place that the book does not have, a statement without a place and without a reason, one
-        that is listed twice, or a claim about something that is not listed.
+        that is listed twice, a claim about something that is not listed, more than three claims
+        that decide one statement, or one that is not about it.
     """
     known = _known_places(notebooks)
-    if faults := _faults(stated, judged, known):
+    about: dict[tuple[str, str], dict[str, JudgedClaim]] = {}
+    for name, one in judged.items():
+        about.setdefault((one.claim.paper, one.claim.result), {})[name] = one
+    if faults := [*_faults(stated, judged, known), *_undecided(stated, about)]:
         raise WorkflowError(f"book/{FILE}: " + "; ".join(faults) + ".")
-    about: dict[tuple[str, str], list[JudgedClaim]] = {}
-    for one in judged.values():
-        about.setdefault((one.claim.paper, one.claim.result), []).append(one)
+
+    def row(key: str, item: Stated) -> Placed:
+        claims = about.get((key, item.result), {})
+        deciding = item.decided_by or list(claims)
+        others = [one for name, one in claims.items() if name not in deciding]
+        places = [known[place] for place in item.places]
+        return item, places, [claims[name] for name in deciding], others
+
     return [
-        (
-            papers[key].name if key in papers else key,
-            [(s, [known[p] for p in s.places], about.get((key, s.result), [])) for s in listed],
-        )
+        (papers[key].name if key in papers else key, [row(key, item) for item in listed])
         for key, listed in stated.items()
     ]
+
+
+def _undecided(
+    stated: Listed, about: Mapping[tuple[str, str], Mapping[str, JudgedClaim]]
+) -> list[str]:
+    faults = []
+    for key, listed in stated.items():
+        for item in listed:
+            claims = about.get((key, item.result), {})
+            faults += [
+                f"{item.result} is said to be decided by {name!r}, which is not a claim about it"
+                for name in item.decided_by
+                if name not in claims
+            ]
+            if len(item.decided_by or claims) > DECIDING:
+                faults.append(
+                    f"{item.result} of {key} has {len(item.decided_by or claims)} claims: name the "
+                    f"one to {DECIDING} that decide it in `decided_by`"
+                )
+    return faults
 
 
 def _known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:

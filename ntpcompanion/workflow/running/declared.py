@@ -7,10 +7,10 @@ from pathlib import Path
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import hash_of
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.claims.baselines import RECORD
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.running.layout import contents
 
+RECORD = "record "  # with a name: an input that is a record
 HOW = (
     "Add it to the front matter, `ntp: {{files: [{name}]}}`, or let a parameter name it and list "
     "that under `inputs`; a folder may be named whole."

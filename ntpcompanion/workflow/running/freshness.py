@@ -21,11 +21,10 @@ from ntpcompanion.workflow.base.installed import library_states, plug_ins, start
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import state_of
-from ntpcompanion.workflow.claims.baselines import RECORD
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.domains import FILE
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
-from ntpcompanion.workflow.running.declared import file_digests, listed_files
+from ntpcompanion.workflow.running.declared import RECORD, file_digests, listed_files
 from ntpcompanion.workflow.running.layout import Layout, package_data
 
 FILES_READ, LIBRARIES_USED = "files read", "libraries used"

@@ -31,21 +31,14 @@ def entry_of(
     """What a history keeps of the stored runs of a profile, which were made at a `commit`, as JSON:
     of each claim the value, error, replicates and verdict.
 
-    Raises WorkflowError for smoke runs, whose numbers are not results, for runs of another profile
-    or with parameters of their own, and for runs on several machines.
+    Raises WorkflowError for smoke runs, whose numbers are not results, and for runs on several
+    machines.
     """
     if profile == "smoke":
         raise WorkflowError(
             "The smoke profile tests the machinery: its numbers are not results, and no history is "
             "kept of them. Use `--profile book`."
         )
-    for name, result in results.items():
-        if result.profile != profile or result.overrides:
-            raise WorkflowError(
-                f"The stored run of {name!r} is of profile {result.profile!r} with `-p` "
-                f"{result.overrides}: a history of {profile!r} holds that profile's own numbers. "
-                f"Run `ntpcompanion execute {name} --profile {profile}`."
-            )
     machines = {hardware_line(result.hardware) for result in results.values()}
     versions = {canonical_json(result.versions) for result in results.values()}
     if len(machines) != 1 or len(versions) != 1:

@@ -7,9 +7,7 @@
 - `render`: Jupyter Book called, and its site put in place
 - `shown`: whether a site shows what it should
 - `marks`: what on a page shows a verdict, read as a browser reads it
-- `views`: one run as a page of its own, outside of the book
-- `beside`: what such a page says of itself, and its claims beside the book's
 - `markup_fixes`: small faults in the markup of themes and extensions
 - `look`: the styles and scripts of `assets` on every page
-- `sphinx_extension`: Sphinx decides by content, not by date, which pages it reads again
+- `sphinx_extension`: the paper's numbers and symbols on pages, and what these were read from
 """

@@ -3,7 +3,6 @@ assertions.
 """
 
 import functools
-import json
 import shutil
 from collections import Counter
 from collections.abc import Callable
@@ -11,14 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import (
-    canonical_json,
-    digest_of,
-    files_below,
-    sha256,
-    write_atomically,
-)
-from ntpcompanion.workflow.base.installed import installed_packages
+from ntpcompanion.workflow.base.files import files_below
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.chapter_files import make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book
@@ -32,11 +24,9 @@ from ntpcompanion.workflow.results.generated import write_generated
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.commits import commit_of
-from ntpcompanion.workflow.site.look import ASSETS
 from ntpcompanion.workflow.site.marks import Mark
-from ntpcompanion.workflow.site.render import doctrees, publish, render
+from ntpcompanion.workflow.site.render import publish, render
 from ntpcompanion.workflow.site.shown import chapter_marks, prose_marks, site_faults
-from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -102,122 +92,30 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
 
 
 def build_site(
-    project: Project,
-    runs: list[Run],
-    profile: str,
-    check: Callable[[], list[str]] = list,
-) -> tuple[Path, bool]:
-    """Render the site of a profile from its stored results; return its folder, and whether anything
-    had to be rendered. `check` says, before the site is published, which sources have changed.
-    Raises WorkflowError with the faults of its sources or of the site, or if a source changed
-    meanwhile.
+    project: Project, runs: list[Run], profile: str, check: Callable[[], list[str]] = list
+) -> Path:
+    """Render the site of a profile from its stored results; its folder. `check` says, before the
+    site is published, which sources have changed. Raises WorkflowError with the faults of its
+    sources or of the site, and with what Jupyter Book complains of; the old site then stays.
     """
     source, judged, marks = prepare_pages(project, runs, profile)
     html = project.html(profile)
-
-    def finish(made: Path) -> list[str]:
-        return site_faults(project, made, judged, marks) or check()
-
-    return render_changed(project, source, html, finish)
-
-
-def render_changed(
-    project: Project, source: Path, html: Path, finish: Callable[[Path], list[str]]
-) -> tuple[Path, bool]:
-    """Render the book folder `source` into `html` unless the site there was rendered from the same
-    sources; the site, and whether it had to be rendered.
-
-    `finish` completes a rendered site, whose folder it is given, and returns its faults. Raises
-    WorkflowError with these, with what Jupyter Book complains of, or if a source changed meanwhile;
-    the old site then stays.
-    """
-    work = html.with_name(f"{html.name}-work")
-    stamp, state = work / "stamp.json", _state(project, source)
-    last = _read_stamp(stamp)
-    if last == {**state, "site": digest_of([html])} and not outdated_pages(doctrees(html)):
-        return html, False
-    if last.get("frame") != state["frame"]:
-        # the last rendering did not end, and Sphinx would keep what it cut short; or there is other
-        # input than pages
-        shutil.rmtree(work, ignore_errors=True)
-    stamp.unlink(missing_ok=True)
     made = render(project, source, html)
-    if faults := finish(made):
+    if faults := site_faults(project, made, judged, marks) or check():
         raise WorkflowError(
             "The site was built, but:\n" + "\n".join(faults) + "\nThe old site, if any, stays."
         )
-    if _state(project, source) != state:
-        raise WorkflowError(
-            "A source of the book changed while the site was built: build it again. The old site, "
-            "if any, stays."
-        )
     publish(made, html)
-    write_atomically(stamp, json.dumps({**state, "site": digest_of([html])}))
-    return html, True
+    return html
 
 
 def _staged_copy(project: Project, profile: str) -> Path:
-    """A copy of the book folder without its chapters; unchanged files keep their dates, so that
-    Sphinx can skip them.
-    """
+    """A copy of the book folder without its chapters."""
     target = project.staged(profile)
-    relatives = [path.relative_to(project.book) for path in files_below(project.book)]
-    originals = {path for path in relatives if path.parts[0] != "chapters"}
-    for relative in originals:
-        (target / relative).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(project.book / relative, target / relative)
-    for path in list(files_below(target)):
-        if not path.resolve().is_relative_to(target.resolve()):
-            continue  # behind a link: not what a build has made
-        if (
-            path.relative_to(target) not in originals
-            and path.relative_to(target).parts[0] != "chapters"
-        ):
-            path.unlink()
+    shutil.rmtree(target, ignore_errors=True)
+    for path in files_below(project.book):
+        relative = path.relative_to(project.book)
+        if relative.parts[0] != "chapters":
+            (target / relative).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, target / relative)
     return target
-
-
-def _state(project: Project, source: Path) -> dict[str, str]:
-    """Hashes of everything that decides the site: `frame`, after a change of which nothing of the
-    last rendering is kept (configuration, table of contents, styles, pictures, references,
-    installed packages), and all `sources`.
-    """
-    modules = [
-        path
-        for package in project.packages
-        for path in files_below(package)
-        if path.suffix == ".py"
-    ]
-    configuration = project.root / "_config.yml"
-    frame = [
-        path
-        for path in files_below(source)
-        if path.suffix != ".md" and not _is_content(path.relative_to(source))
-    ]
-    return {
-        "frame": sha256(
-            canonical_json([digest_of([configuration, ASSETS, *frame]), installed_packages()])
-        ),
-        "sources": digest_of([source, *modules]),
-    }
-
-
-def _is_content(path: Path) -> bool:
-    """Whether a file of the book folder reaches the site by pages only, which are compared one by
-    one.
-    """
-    return path.parts[0] in (
-        "chapters",
-        "claims",
-        "claims.yml",
-        "history",
-        "landing.yml",
-        "records",
-    )
-
-
-def _read_stamp(path: Path) -> dict[str, str]:
-    try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError):
-        return {}

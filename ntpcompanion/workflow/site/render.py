@@ -11,7 +11,6 @@ from ntpcompanion.workflow.base.environment import clean_environment, folders
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.site.markup_fixes import fix
 from ntpcompanion.workflow.site.previews import write_previews
 
@@ -34,6 +33,8 @@ def render(project: Project, source: Path, html: Path) -> Path:
     """
     require_jupyter_book_1()
     output = doctrees(html).parents[1]  # Jupyter Book writes to OUTPUT/_build/html
+    # Sphinx tells what it may keep of an earlier rendering by dates, which mislead
+    shutil.rmtree(output, ignore_errors=True)
     files = ["--config", str(project.root / "_config.yml"), "--toc", str(source / "_toc.yml")]
     options = ["-W", "-n", "--keep-going", "-q"]
     arguments = ["build", str(source), "--path-output", str(output), *files, *options]
@@ -42,7 +43,6 @@ def render(project: Project, source: Path, html: Path) -> Path:
         messages = _warnings(ended.output + ended.errors)
         raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{messages}")
     made = output / "_build" / "html"
-    drop_removed_pages(made, toc_pages(project))
     _add_mathjax(made)
     write_previews(made)
     finish_pages(made)
@@ -63,31 +63,10 @@ def _run_jupyter_book(arguments: list[str], project: Project) -> Ended:
     return run(command, environment=clean_environment(project), folder=project.root)
 
 
-def drop_removed_pages(html: Path, pages: list[str]) -> None:
-    """Delete what an earlier build left of pages that the table of contents no longer lists; Sphinx
-    never does.
-    """
-    sources = html / "_sources"
-    for path in [path for path in sources.rglob("*") if path.is_file()]:
-        page = path.relative_to(sources).with_suffix("").as_posix()
-        if page not in pages:
-            path.unlink()
-    # what Sphinx makes beside the table of contents
-    made = {"index", "genindex", "py-modindex", "search", *pages}
-    for path in [
-        path for path in html.rglob("*.html") if not path.relative_to(html).parts[0].startswith("_")
-    ]:
-        if path.relative_to(html).with_suffix("").as_posix() not in made:
-            path.unlink()
-
-
 def finish_pages(html: Path) -> None:
-    """Fix the markup of every page of a site. Doing so again changes nothing."""
-    for path in sorted(html.rglob("*.html")):
-        page = path.read_text(encoding="utf-8")
-        finished = fix(page)
-        if finished != page:
-            path.write_text(finished, encoding="utf-8")
+    """Fix the markup of every page of a site."""
+    for path in html.rglob("*.html"):
+        path.write_text(fix(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 def require_jupyter_book_1() -> None:
@@ -125,10 +104,9 @@ def _add_mathjax(html: Path) -> None:
         )
     packed = Path(spec.origin).parent / "static" / "mathjax"
     target = html / "_static" / "mathjax"
-    if not (target / "tex-chtml-full.js").is_file():
-        fonts = Path("output", "chtml", "fonts", "woff-v2")
-        shutil.copytree(packed / fonts, target / fonts, dirs_exist_ok=True)
-        shutil.copy2(packed / "tex-chtml-full.js", target)
+    fonts = Path("output", "chtml", "fonts", "woff-v2")
+    shutil.copytree(packed / fonts, target / fonts)
+    shutil.copy2(packed / "tex-chtml-full.js", target)
 
 
 def recover_site(target: Path) -> None:
@@ -144,24 +122,13 @@ def _aside(target: Path) -> Path:
 
 
 def publish(made: Path, target: Path) -> None:
-    """Put a complete copy in place of the old site; the old one stays until the new one is whole.
-    Raises WorkflowError if it cannot be copied.
-    """
+    """Put a rendered site in place of the old one."""
     recover_site(target)
-    fresh = target.with_name(f".{target.name}-new")
     old = _aside(target)
-    for leftover in (fresh, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    try:
-        shutil.copytree(made, fresh)
-    except (OSError, shutil.Error) as error:
-        shutil.rmtree(fresh, ignore_errors=True)
-        raise WorkflowError(
-            f"Could not copy the site to {target}: {error}. The old site, if any, is intact."
-        ) from error
+    shutil.rmtree(old, ignore_errors=True)
     if target.exists():
         target.rename(old)
-    fresh.rename(target)
+    made.rename(target)
     shutil.rmtree(old, ignore_errors=True)
 
 

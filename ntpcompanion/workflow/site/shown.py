@@ -10,25 +10,14 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import (
-    canonical_json,
-    hash_of,
-    read_sealed,
-    sha256,
-    write_sealed,
-)
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
-from ntpcompanion.workflow.site import marks
-from ntpcompanion.workflow.site.marks import Mark, marks_of, marks_of_text
+from ntpcompanion.workflow.site.marks import Mark, marks_of, marks_of_text, page_faults
 
 REMOVING = {"remove-cell", "remove-output"}  # tags of MyST-NB
-CHECKED = "checked.json"  # beside a site: the pages on which no fault was found
-_CODE = Path(marks.__file__)
 
 
 def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
@@ -92,28 +81,13 @@ def site_faults(
 
 
 def _mark_faults(html: Path, expected: Mapping[str, Mapping[Mark, int]]) -> list[str]:
-    """The faults of the marks of all pages. To read one as a browser does takes a while: a page
-    that is as it was when nothing was wrong with it is not read again.
-    """
-    known, checked, faults = _checked(html), [], []
+    """The faults of the marks of all pages."""
+    faults = []
     for path in sorted(html.rglob("*.html")):
-        page, text = path.relative_to(html).with_suffix("").as_posix(), _raw(path)
-        page_marks = expected.get(page, {})
-        digest = sha256(canonical_json([page, text, sorted(page_marks.items()), hash_of(_CODE)]))
-        faults_of_page: list[str] = []
-        if digest not in known:
-            faults_of_page = marks.page_faults(text, page_marks, chapter=page.startswith(CHAPTERS))
-        faults += [f"{page}.html {fault}" for fault in faults_of_page]
-        checked += [] if faults_of_page else [digest]
-    write_sealed(html.parent / CHECKED, {"pages": checked})
+        page = path.relative_to(html).with_suffix("").as_posix()
+        of_page = page_faults(_raw(path), expected.get(page, {}), chapter=page.startswith(CHAPTERS))
+        faults += [f"{page}.html {fault}" for fault in of_page]
     return faults
-
-
-def _checked(html: Path) -> set[str]:
-    try:
-        return set(read_sealed(html.parent / CHECKED)["pages"])
-    except WorkflowError:  # there is none, or it is damaged
-        return set()
 
 
 def _raw(page: Path) -> str:

@@ -34,7 +34,7 @@ from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.commits import state_of_commits
 from ntpcompanion.workflow.site.render import doctrees
-from ntpcompanion.workflow.site.sphinx_extension import outdated_pages
+from ntpcompanion.workflow.site.sphinx_extension import included_files
 
 
 def stamps(project: Project) -> dict[str, tuple[int, ...]]:
@@ -110,8 +110,7 @@ def is_unchanged(project: Project, profile: str, sources: str) -> bool:
         return False
     if last["sources"] != sources or last["read"] != _hashes(last["read"]):
         return False
-    is_made = last["made"] == _made_digest(project, profile)
-    return is_made and not outdated_pages(doctrees(project.html(profile)))
+    return bool(last["made"] == _made_digest(project, profile))
 
 
 def remember(project: Project, profile: str, runs: Sequence[Run], sources: str) -> None:
@@ -122,7 +121,8 @@ def remember(project: Project, profile: str, runs: Sequence[Run], sources: str) 
     note = _note(project, profile)
     note.unlink(missing_ok=True)
     paths = {str(project.root / name) for run in runs for name in _read_elsewhere(run)}
-    read, made = _hashes(sorted(paths)), _made_digest(project, profile)
+    included = included_files(doctrees(project.html(profile)))
+    read, made = _hashes(sorted(paths)) | included, _made_digest(project, profile)
     # after their hashes: else one could be noted that no run has seen
     if sources_digest(project) == sources and not any(map(stale_reasons, runs)):
         write_sealed(note, {"sources": sources, "read": read, "made": made})
@@ -137,7 +137,7 @@ def _read_elsewhere(run: Run) -> list[str | Path]:
 
 def _made_digest(project: Project, profile: str) -> str:
     sites = [project.html(profile), project.staged(profile)]
-    return digest_of([*sites, project.runs(profile), project.schemas])
+    return digest_of([*sites, project.runs(profile)])
 
 
 def _hashes(paths: Iterable[str]) -> dict[str, str]:

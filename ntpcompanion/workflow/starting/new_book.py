@@ -7,13 +7,12 @@ import re
 import shlex
 import sys
 import tempfile
-import unicodedata
 from importlib.metadata import PackageNotFoundError, distribution
 from keyword import iskeyword
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.ownership import require_utf8, search_path
+from ntpcompanion.workflow.base.files import require_utf8, search_path
 
 TEMPLATE = Path(__file__).with_name("template")
 # what the template calls itself; both are words that stand nowhere else in it
@@ -33,7 +32,7 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
     folder
         where to; its parents are made.
     package
-        the importable package of the book; by default a name made from that of the folder.
+        the importable package of the book; by default `mypaper`.
     title
         of the book; by default the name of the folder.
 
@@ -51,11 +50,9 @@ def new_book(folder: Path, package: str | None = None, title: str | None = None)
     title = (target.name if title is None else title).strip()
     if not title or len(title.splitlines()) != 1 or not title.isprintable():
         raise WorkflowError(f"`--title {title!r}` must be a line of text.")
-    if package is None:
-        package = default_package(target.name)
-    elif reason := why_not(package):
-        advice = f"Give a name like `{default_package(package)}`."
-        raise WorkflowError(f"`--package {package}`: {reason}. {advice}")
+    package = PACKAGE if package is None else package
+    if reason := why_not(package):
+        raise WorkflowError(f"`--package {package}`: {reason}. Give another name.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         prefix = f".{target.name[:40]}."
@@ -103,14 +100,6 @@ def _fill(folder: Path, package: str, title: str) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         shown = text.replace(TITLE, marked) if source.suffix == ".md" else text
         place.write_text(shown, encoding="utf-8")
-
-
-def default_package(name: str) -> str:
-    """A name for a package made from that of a folder: `"Größe & Zahl"` gives `"grosse_zahl"`."""
-    plain = unicodedata.normalize("NFKD", name.casefold()).encode("ascii", "ignore").decode()
-    made = re.sub(r"[^a-z0-9]+", "_", plain).strip("_") or PACKAGE
-    made = made if made[0].isalpha() else f"book_{made}"
-    return f"{made}_book" if why_not(made) else made
 
 
 def why_not(name: str) -> str:

@@ -94,12 +94,6 @@ class Campaign:
         """Where the executed notebook of a point is kept."""
         return self.folder / f"{point.key[:16]}.ipynb"
 
-    def expected_seconds(self, jobs: int) -> float | None:
-        """Wall time of the tasks that are missing, from the median of known durations."""
-        known = [line["seconds"] for line in self.finished.values()] or self.target.durations()
-        left = len(self.points) - len(self.finished)
-        return left * statistics.median(known) / min(jobs, max(left, 1)) if known else None
-
     def with_finished(
         self, *, elsewhere: bool, note: Callable[[str], None] = lambda _: None
     ) -> "Campaign":

@@ -18,8 +18,7 @@ from ntpcompanion.workflow.sweeps.targets import find_target
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)?")
-QUOTES = ("'", '"')
-_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
+QUOTES, BRACKETS = ("'", '"'), ("[", "(", "{")
 
 
 def read_sweep(
@@ -83,9 +82,8 @@ def parse_values(
     """The values of one axis of a grid: `0.1,0.5` or `20:200:20`, where the stop is exclusive as in
     a slice of Python.
 
-    A comma separates values, but not within a value that begins with a quotation mark or a bracket.
-    A value in quotation marks is a text as Python writes it, `'a,b'` or `"don't"`; within another
-    value a quotation mark is a letter.
+    Where a value begins with a quotation mark, or with a bracket, all are written as Python writes
+    them: `'a,b','c'` or `[1,2],[3]`.
 
     Parameters
     ----------
@@ -97,39 +95,43 @@ def parse_values(
     Raises
     ------
     WorkflowError
-        no value at all, a step of zero, one value twice, a quotation mark that does not end where
-        its value does.
+        no value at all, a step of zero, one value twice, what Python would write otherwise.
     """
-    match = _RANGE.fullmatch(text) if ranges else None
+    parts = [part.strip() for part in text.split(",") if part.strip()]
     values: Sequence[Any]
-    if match:
+    if match := _RANGE.fullmatch(text) if ranges else None:
         values = _range(match, option)
+    elif any(part.startswith(QUOTES + BRACKETS * ranges) for part in parts):
+        literals = _literals(text, option)
+        values = [read(repr(value)) for value in literals] if ranges else literals
     else:
-        parts = _parts(text, brackets=ranges)
-        texts = [_unquoted(part, option) for part in parts]
-        values = list(map(read, parts)) if ranges else texts
+        values = list(map(read, parts)) if ranges else parts
     require_values(values, option)
     return list(values)
 
 
+def _literals(text: str, option: str) -> list[Any]:
+    try:
+        return list(ast.literal_eval(f"[{text}]"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+        raise WorkflowError(
+            f"`{option}` has the values {text}, which are not as Python writes them. Where one has "
+            "a comma or begins with a quotation mark or bracket, write all like 'a,b','c'."
+        ) from error
+
+
 def planned_in_words(planned: Campaign, jobs: int | None, scheduler: str | None) -> str:
-    """How many runs there are, how many are to be made, where, and how long that may take."""
+    """How many runs there are, how many are to be made, and where."""
     require_jobs(jobs)
     planned = planned.with_finished(elsewhere=scheduler is not None)
     total, finished = len(planned.points), len(planned.finished)
     left = total - finished
     text = f"{planned.target.name}: {total} runs"
     text += f", {finished} of them finished earlier" if finished else ""
-    if not left:
-        return f"{text}."
-    if scheduler:
-        return f"{text}; {left} to make on {scheduler}. How long is known after the first."
     number = min(jobs or fitting_jobs(), left)
-    where = f"{left} to make by {number} process{'es' * (number > 1)}"
-    seconds = planned.expected_seconds(number)
-    if seconds is None:
-        return f"{text}; {where}. How long is known after the first."
-    return f"{text}; {where}, in about {duration(seconds)} if they are like those before."
+    where = f"on {scheduler}" if scheduler else f"by {number} process{'es' * (number > 1)}"
+    more = f"; {left} to make {where}. How long is known after the first" if left else ""
+    return f"{text}{more}."
 
 
 def in_words(progress: Progress) -> str:
@@ -163,39 +165,3 @@ def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
     values = [start + k * step for k in range(number)]
     whole = not any(set(text or "") & set(".eE") for text in match.groups())
     return [int(value) for value in values] if whole else [float(value) for value in values]
-
-
-def _parts(text: str, *, brackets: bool) -> list[str]:
-    """The values between the commas, as they stand; an empty one is left out."""
-    parts, part = [], ""
-    for piece in text.split(","):
-        part = f"{part},{piece}" if part else piece.lstrip()
-        if _is_whole(part, brackets):
-            parts.append(part.rstrip())
-            part = ""
-    return [part for part in [*parts, part.rstrip()] if part]
-
-
-def _is_whole(part: str, brackets: bool) -> bool:
-    """Whether a value ends at the next comma: it closes what it begins with."""
-    if part.startswith(QUOTES):
-        return _QUOTED.match(part) is not None
-    if not (brackets and part.startswith(("[", "(", "{"))):
-        return True
-    bare = _QUOTED.sub("", part)
-    return sum(map(bare.count, "[({")) <= sum(map(bare.count, "])}"))
-
-
-def _unquoted(part: str, option: str) -> str:
-    """The text of a value in quotation marks; another one as it stands."""
-    if not part.startswith(QUOTES):
-        return part
-    try:
-        if _QUOTED.fullmatch(part) and isinstance(text := ast.literal_eval(part), str):
-            return text
-    except (ValueError, SyntaxError):  # a line break, an escape like \x without digits
-        pass
-    raise WorkflowError(
-        f"`{option}` has the value {part}, which begins with a quotation mark and is not a text as "
-        "Python writes it. Write a text with a comma or a quotation mark like 'a,b' or \"don't\"."
-    )

@@ -1,8 +1,8 @@
 """What a sweep runs: a notebook under a profile, or an experiment.
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
-is started and settle them as `points`, have `notes` on them for the user, make a `task` of a point,
-and know `durations` of runs that other commands have made.
+is started and settle them as `points`, have `notes` on them for the user, and make a `task` of a
+point.
 """
 
 import ast
@@ -107,14 +107,6 @@ class NotebookTarget:
         named = (self.notebook.name, self.profile, point.overrides, point.key, keep)
         return Task(point.key, point.overrides, partial(run_notebook, self.project, *named))
 
-    def durations(self) -> list[float]:
-        """That of the stored result of this notebook at this profile."""
-        path = self.project.runs(self.profile) / f"{self.notebook.name}.json"
-        try:
-            return [Result.load(path).seconds]
-        except WorkflowError:  # never run, or damaged
-            return []
-
 
 @dataclass(frozen=True)
 class ExperimentTarget:
@@ -165,10 +157,6 @@ class ExperimentTarget:
         """`run_experiment`, with a folder of its own; there is no notebook to keep."""
         named = (self.module, point.sources, point.inputs, point.overrides, folder)
         return Task(point.key, point.overrides, partial(run_experiment, self.project, *named))
-
-    def durations(self) -> list[float]:
-        """Nothing else makes single runs of an experiment."""
-        return []
 
 
 Target = NotebookTarget | ExperimentTarget

@@ -2,13 +2,15 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.capacity.trained_widths import printed_points, read_widths
+from ntpcompanion.experiments.thresholds.least_width import Plan, Result
+from ntpcompanion.recorded import Run
 
 
 def task(documents, seed, excess):
     plan = {"targets": "text", "documents": documents, "widths": [1, 2, 4], "steps": 1}
     sizes = {"contexts": 2 * documents, "vocab_size": documents, "support": 5, "entropy": 2.0}
     result = {**sizes, "parameters": [100, 200, 400], "excess": excess}
-    return {"parameters": {**plan, "seed": seed}, "result": result}
+    return Run(Plan.from_json({**plan, "seed": seed}), Result.from_json(result))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from ntpcompanion.experiments.generalization.disagreement_mlp import (
     ratios_of,
     run,
 )
+from ntpcompanion.recorded import Run
 from tests.experiments.cases import check_result
 
 RIGHT = {
@@ -59,7 +60,7 @@ def test_the_teacher_is_one_for_all_draws():
 def test_recorded_ensembles_are_rows_and_their_ratios_means_over_seeds(found):
     other = run(Plan.from_json(RIGHT | {"seed": 1}))
     tasks = [
-        {"parameters": RIGHT | {"seed": seed}, "result": result.to_json()}
+        Run(Plan.from_json(RIGHT | {"seed": seed}), result)
         for seed, result in enumerate((found, other))
     ]
     table = ensembles_table(tasks)

@@ -2,6 +2,7 @@ import pytest
 
 from ntpcompanion.experiments.generalization import hyperspheres
 from ntpcompanion.experiments.generalization.hyperspheres import Plan, errors_table, run
+from ntpcompanion.recorded import Run
 from tests.experiments.cases import check_result
 
 RIGHT = {
@@ -39,7 +40,7 @@ def test_samples_are_fitted_and_moved_samples_are_not(found):
 
 
 def test_recorded_errors_have_a_row_for_each_seed_and_a_column_for_each_pair(found):
-    task = {"parameters": RIGHT, "result": found.to_json()}
+    task = Run(Plan.from_json(RIGHT), found)
     table = errors_table([task, task], "moved_error")
     assert table.columns.tolist() == [(20, 40), (10, 30)]
     assert table[10, 30].tolist() == [found.arms[1].moved_error] * 2

@@ -1,6 +1,7 @@
 import pytest
 
 from ntpcompanion.experiments.geometry.geometry_transformer import Plan, Result, points_table, run
+from ntpcompanion.recorded import Run
 from tests.experiments.cases import check_wrong_fields
 
 RIGHT = {"num_words": 40, "vocab_size": 8, "context_length": 1, "steps": 60, "seed": 0}
@@ -45,7 +46,7 @@ def test_an_equal_plan_gives_equal_numbers(both):
 
 def test_recorded_points_are_rows_those_of_the_text_first(both):
     tasks = [
-        {"parameters": RIGHT | {"pairing": pairing, "seed": 3}, "result": both[pairing].to_json()}
+        Run(Plan.from_json(RIGHT | {"pairing": pairing, "seed": 3}), both[pairing])
         for pairing in ("shuffled", "text")
     ]
     table = points_table(tasks)

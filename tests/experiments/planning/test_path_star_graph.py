@@ -8,6 +8,7 @@ from ntpcompanion.experiments.planning.path_star_graph import Plan, Result, foll
 from ntpcompanion.planning import network_predictor, score_answers
 from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
 
 PLAN = {
     "size": {"width": 8, "layers": 1, "heads": 1},
@@ -66,7 +67,7 @@ def test_every_training_is_asked_about_the_same_graph():
 def test_a_recorded_run_is_shown_with_its_question(query):
     values = PLAN | {"query": query}
     result = run(planned(query=query))
-    shown = followed_runs([{"parameters": values, "result": result.to_json()}])
+    shown = followed_runs([Run(Plan.from_json(values), result)])
     (task,) = planned(query=query).tasks()
     graph = draw_graphs(task, 1, stream(0, "the graph that is followed"))
     assert (shown["root"], shown["branches"]) == (result.root, result.branches)

@@ -7,6 +7,7 @@ import pytest
 from ntpcompanion.experiments import course_table, describe_runs, runs_table
 from ntpcompanion.experiments.planning.path_star import Plan, run
 from ntpcompanion.experiments.planning.path_star_runs import COLUMNS, COURSE
+from ntpcompanion.recorded import Run
 
 VALUES = {
     "size": {"width": 8, "layers": 1, "heads": 1},
@@ -21,9 +22,9 @@ VALUES = {
 
 
 def rows(**changes):
-    values = VALUES | changes
-    result = run(Plan.from_json(values))
-    return result, runs_table([{"parameters": values, "result": result.to_json()}]).loc[0]
+    plan = Plan.from_json(VALUES | changes)
+    result = run(plan)
+    return result, runs_table([Run(plan, result)]).loc[0]
 
 
 def test_a_row_is_about_the_longest_path_at_the_last_evaluation():
@@ -43,8 +44,8 @@ def test_what_is_not_defined_is_missing():
 
 
 def test_the_order_is_a_difference_of_steps():
-    values = VALUES | {"lengths": [5]}
-    result = run(Plan.from_json(values))
+    plan = Plan.from_json(VALUES | {"lengths": [5]})
+    result = run(plan)
 
     def reach(at, first, late):
         scores = replace(at.scores[0], accuracy=(1.0, first, 0.0, late, 1.0))
@@ -53,25 +54,24 @@ def test_the_order_is_a_difference_of_steps():
     first, second, third = result.evaluations
     path = reach(first, 0.2, 0.95), reach(second, 0.89, 0.3), reach(third, 0.9, 1.0)
     changed = result.model_copy(update={"evaluations": path})
-    table = runs_table([{"parameters": values, "result": changed.to_json()}])
+    table = runs_table([Run(plan, changed)])
     assert table.order.tolist() == [4]
     never = reach(first, 0.2, 0.3), reach(second, 0.5, 0.9), reach(third, 0.5, 1.0)
     changed = result.model_copy(update={"evaluations": never})
-    table = runs_table([{"parameters": values, "result": changed.to_json()}])
+    table = runs_table([Run(plan, changed)])
     assert table.order.tolist() == [2]  # to the end
 
 
 def table_of_accuracies(path, steps=None):
     """Of a run on paths of four nodes whose accuracies at the middle nodes are these."""
-    values = VALUES | {"lengths": [4], "steps": len(path) - 1, "every": 1}
-    result = run(Plan.from_json(values))
+    plan = Plan.from_json(VALUES | {"lengths": [4], "steps": len(path) - 1, "every": 1})
+    result = run(plan)
     changed = tuple(
         replace(at, scores=(replace(at.scores[0], accuracy=(1.0, *pair, 1.0)),))
         for at, pair in zip(result.evaluations, path, strict=True)
     )
     result = result.model_copy(update={"evaluations": changed, "solved_at": len(path) - 1})
-    task = {"parameters": values, "result": result.to_json()}
-    return runs_table([task], steps).loc[0]
+    return runs_table([Run(plan, result)], steps).loc[0]
 
 
 def test_a_stall_lasts_from_the_cheat_to_the_first_node_that_is_no_guess():
@@ -95,9 +95,9 @@ def test_runs_are_read_as_if_they_had_ended():
 
 @pytest.mark.parametrize("objective", ["next_token", "reversed", "teacherless"])
 def test_a_course_counts_nodes_of_the_longest_path_from_the_root(objective):
-    values = VALUES | {"objective": objective}
-    result = run(Plan.from_json(values))
-    table = course_table([{"parameters": values, "result": result.to_json()}])
+    plan = Plan.from_json(VALUES | {"objective": objective})
+    result = run(plan)
+    table = course_table([Run(plan, result)])
     assert [*table.columns] == [*COURSE]
     for at in result.evaluations:
         for node in range(5):
@@ -108,8 +108,9 @@ def test_a_course_counts_nodes_of_the_longest_path_from_the_root(objective):
 
 
 def test_a_row_may_be_about_another_length_and_minutes_are_those_of_the_run():
-    result = run(Plan.from_json(VALUES))
-    task = {"parameters": VALUES, "result": result.to_json(), "seconds": 90.0}
+    plan = Plan.from_json(VALUES)
+    result = run(plan)
+    task = Run(plan, result, 90.0)
     row = runs_table([task], length=3).loc[0]
     first = result.evaluations[-1].scores[0]
     assert (row.length, row.first_node, row.minutes) == (3, first.accuracy[1], 1.5)
@@ -137,8 +138,3 @@ def test_no_runs_are_an_empty_table():
     assert [*course_table([]).columns] == [*COURSE]
     pd.testing.assert_index_equal(runs_table([]).columns, pd.Index(COLUMNS))
     assert runs_table([]).empty
-
-
-def test_what_is_no_result_is_refused():
-    with pytest.raises(ValueError, match="`evaluations` is missing"):
-        runs_table([{"parameters": VALUES, "result": {"solved_at": 3, "trained_on": None}}])

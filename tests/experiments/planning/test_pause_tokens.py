@@ -2,6 +2,7 @@ import pytest
 
 from ntpcompanion.experiments.planning import pause_tokens
 from ntpcompanion.experiments.planning.pause_tokens import Plan, run
+from ntpcompanion.recorded import Run
 from tests.experiments.cases import check_result
 
 RIGHT = {
@@ -54,8 +55,8 @@ def test_an_arm_with_pauses_is_stopped_earlier_for_equal_tokens(found):
 
 
 def test_recorded_arms_are_rows(found):
-    task = {"parameters": RIGHT, "result": found.to_json()}
-    table = pause_tokens.arms_table([task, task | {"parameters": RIGHT | {"seed": 1}}])
+    plans = (Plan.from_json(RIGHT | {"seed": seed}) for seed in (0, 1))
+    table = pause_tokens.arms_table([Run(plan, found) for plan in plans])
     assert table[["seed", "pauses"]].values.tolist() == [[0, 0], [0, 2], [1, 0], [1, 2]]
     for (_, row), arm in zip(table.iterrows(), found.arms, strict=False):
         assert (row["equal examples"], row["equal tokens"]) == (arm.accuracy, arm.equal_tokens)

@@ -1,7 +1,14 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.same_loss.comparisons import CASES, Case, compare, compare_widths
+from ntpcompanion.experiments.same_loss.comparisons import (
+    CASES,
+    PROBES,
+    Case,
+    compare,
+    compare_widths,
+    table_of,
+)
 from tests.experiments.same_loss.test_study_table import STUDY, rows, study_of
 
 
@@ -29,6 +36,22 @@ def test_an_effect_of_interest_has_the_sign_of_the_printed_one_and_a_fifth_of_it
     for case in CASES:
         if np.isfinite(case.paper * case.delta) and case.label != "width 128, all features":
             assert case.delta == pytest.approx(case.paper / 5)
+
+
+def test_a_table_has_the_comparisons_of_one_question_in_words():
+    cases = [
+        Case("", -9.5, -1.9, "8 states, again", "lookup"),
+        Case("", np.nan, np.nan, "8 states", "lookup"),
+        Case("wide", np.nan, 1.0, "8 states", "", against="8 states, again"),
+    ]
+    own = STUDY.effect("lookup")
+    change = "{:+.2f} [{:+.2f}, {:+.2f}]".format(own.mean, *own.interval).replace("-", "−")
+    found = table_of(compare({"8 states": STUDY, "8 states, again": STUDY}, cases), "lookup")
+    assert found.to_numpy().tolist() == [
+        ["8 states", "main", "64 columns", change, "−1.9"],
+        ["8 states", "main", "64 columns", change, "–"],
+    ]
+    assert {case.column for case in CASES} == set(PROBES)
 
 
 def test_widths_are_compared_with_the_first_of_them():

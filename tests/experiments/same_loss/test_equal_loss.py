@@ -1,9 +1,8 @@
-import json
-
 import numpy as np
 import pytest
 import torch
 
+from ntpcompanion.experiments.same_loss import equal_loss
 from ntpcompanion.experiments.same_loss.equal_loss import (
     Plan,
     Result,
@@ -11,7 +10,8 @@ from ntpcompanion.experiments.same_loss.equal_loss import (
     read_tasks,
     run,
 )
-from tests.experiments.cases import RECORDS
+from ntpcompanion.recorded import Run
+from tests.experiments.cases import recorded
 from tests.experiments.same_loss.test_penalized_traces import RIGHT as NETWORKS
 from tests.experiments.study_cases import STEPS, VALUES
 
@@ -63,11 +63,11 @@ def test_equal_seeds_give_equal_results_and_trained_networks_are_read_again(fini
 
 def test_tasks_become_one_study_only_if_they_differ_in_seeds(finished):
     plan, result, _ = finished
-    task = {"parameters": plan.to_json(), "result": result.to_json()}
+    task = Run(plan, result)
     together, both = read_tasks([task, task])
     assert together.seeds == plan.seeds * 2
     assert both.networks == result.networks * 2
-    other = {**task, "parameters": task["parameters"] | {"pairs": 2}}
+    other = Run(plan.model_copy(update={"pairs": 2}), result)
     with pytest.raises(ValueError, match="differ in `seeds` only, got 2 plans"):
         read_tasks([task, other])
 
@@ -82,7 +82,6 @@ def test_predictions_of_noise_are_those_of_the_trace(finished):
 
 
 def test_the_record_is_one_study_of_twelve_seeds():
-    stored = json.loads((RECORDS / "equal_loss_hmm6.json").read_text(encoding="utf-8"))
-    plan, result = read_tasks(stored["results"])
+    plan, result = read_tasks(recorded(equal_loss, "equal_loss_hmm6"))
     assert len(result.silent) == len(plan.seeds) == 12
     assert torch.tensor([n.excess for n in result.networks]).max() < 0.02

@@ -10,6 +10,7 @@ from ntpcompanion.experiments.same_loss.penalized_traces import (
     with_function_traces,
 )
 from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.recorded import Run
 from tests.experiments import study_cases
 from tests.experiments.study_cases import PENALTY, STEPS, VALUES
 
@@ -46,7 +47,7 @@ def network(weight, seed, balanced):
 
 
 def task(*networks):
-    return [{"result": Result(networks=networks).to_json()}]
+    return [Run(Plan.from_json(RIGHT), Result(networks=networks))]
 
 
 def test_traces_stand_beside_the_accuracies_of_the_same_network_only():

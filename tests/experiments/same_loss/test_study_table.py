@@ -10,6 +10,7 @@ from ntpcompanion.experiments.same_loss.study_results import (
     TaskReferences,
 )
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps, context_gaps
+from ntpcompanion.recorded import Run
 from tests.experiments.study_cases import plan
 
 SEEDS = (0, 1, 2)
@@ -124,16 +125,16 @@ def test_what_was_not_measured_is_refused(strength, column):
 def test_runs_are_read_from_a_record():
     own = plan(references=False)
     result = run(own)
-    task = {"parameters": own.to_json(), "result": result.to_json(), "seconds": 1.0}
+    task = Run(own, result)
     gaps = ContextGaps(1.0, 0.0, 1.5, 1.5, 1.2, 0.0)
     study = tables.read_study([task], gaps)
     assert (study.plan, study.position) == (own, own.suite.places[0])
     pd.testing.assert_frame_equal(study.table, tables.study_table([result], 0.5))
     drawn = tables.read_study([task], sentences=200, seed=1)
     assert drawn.gaps == context_gaps(own.language.build(), 200, 1)
-    broken = {**task, "result": {**task["result"], "device": 3}}
-    with pytest.raises(ValueError, match="`device`"):
-        tables.read_study([broken])
+    for other in (Run(own, own), {"plan": own, "result": result}):
+        with pytest.raises(ValueError, match="`tasks` must hold runs of `downstream`, got "):
+            tables.read_study([task, other])
     with pytest.raises(ValueError, match="`tasks` must hold a task of a record, got none"):
         tables.read_study([])
 

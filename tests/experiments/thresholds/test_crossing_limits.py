@@ -4,6 +4,7 @@ import pytest
 from ntpcompanion.experiments.thresholds import phase
 from ntpcompanion.experiments.thresholds.crossing_limits import read_crossings
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
+from ntpcompanion.recorded import Run
 
 
 def task(num_contexts, sizes, first):
@@ -11,10 +12,8 @@ def task(num_contexts, sizes, first):
     plan = {"vocab_size": 4, "support_sizes": sizes, "draws": len(first), "seed": 0}
     sides, draws = np.unique(first, return_counts=True)
     result = {"not_separable_to": (sides - 1).tolist(), "separable_from": sides.tolist()}
-    return {
-        "parameters": {**plan, "num_contexts": num_contexts},
-        "result": {**result, "draws": draws.tolist()},
-    }
+    plan = phase.Plan.from_json({**plan, "num_contexts": num_contexts})
+    return Run(plan, phase.Result.from_json({**result, "draws": draws.tolist()}))
 
 
 TASKS = [
@@ -36,7 +35,7 @@ def test_rows_are_crossings_less_predictions(found):
     assert found.table.sizes.tolist() == ["S = 1"] * 3 + ["S = 1, 2"] * 3
     assert found.table.mixed.tolist() == [False] * 3 + [True] * 3
     assert found.replicates == 4
-    sample = phase.Result.from_json(TASKS[1]["result"]).sample(20)
+    sample = TASKS[1].result.sample(20)
     row = found.table.iloc[1]
     assert row.gap == pytest.approx(sample.crossing - predicted_threshold(4, 1))
     assert (row.error, row.undecided) == (sample.stderr, 0)

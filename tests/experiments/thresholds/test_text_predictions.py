@@ -1,38 +1,42 @@
 import numpy as np
 import pytest
 
+from ntpcompanion.experiments.thresholds import shuffled_text, text_crossing, text_threshold
 from ntpcompanion.experiments.thresholds.text_predictions import read_texts
+from ntpcompanion.recorded import Run
 
 SHA = "0" * 64
 
 
-def tasks(words, results):
+def tasks(kind, words, results):
     shape = {"num_words": words, "vocab_size": 8, "context_length": 1}
-    return [
-        {"parameters": {**shape, "seed": seed}, "result": {**result, "text_sha256": SHA}}
-        for seed, result in enumerate(results)
-    ]
+    if kind is text_threshold:
+        shape |= {"num_tokens": 3, "draws": 200, "iterations": 10}
+    plans = (kind.Plan.from_json({**shape, "seed": seed}) for seed in range(len(results)))
+    found = (kind.Result.from_json({**result, "text_sha256": SHA}) for result in results)
+    return [*map(Run, plans, found)]
 
 
-def crossings(words, firsts, **more):
+def crossings(kind, words, firsts, **more):
     sides = [{"separable_from": d, "not_separable_to": d - 1} for d in firsts]
-    return tasks(words, [{"contexts": 100, **side, **more} for side in sides])
+    return tasks(kind, words, [{"contexts": 100, **side, **more} for side in sides])
 
 
 def thresholds(words, saddles, two_tokens):
     bound = {"contexts": 100, "fraction": 0.5, "two_tokens": two_tokens, "change": 0.0}
-    return tasks(words, [{**bound, "saddle": saddle} for saddle in saddles])
+    return tasks(text_threshold, words, [{**bound, "saddle": saddle} for saddle in saddles])
 
 
 @pytest.fixture(scope="module")
 def found():
     """200 words, where the saddle point decides, and 100, 400, where two tokens do."""
-    text = crossings(200, [41, 43], mean_support=1.5) + crossings(100, [31, 31], mean_support=1.2)
-    text += crossings(400, [51, 53], mean_support=1.5)
+    text = crossings(text_crossing, 200, [41, 43], mean_support=1.5)
+    text += crossings(text_crossing, 100, [31, 31], mean_support=1.2)
+    text += crossings(text_crossing, 400, [51, 53], mean_support=1.5)
     shuffled = [
         row
         for words, firsts in ((100, [11, 13]), (200, [14, 14]), (400, [31, 31]))
-        for row in crossings(words, firsts, predicted=0.1)
+        for row in crossings(shuffled_text, words, firsts, predicted=0.1)
     ]
     saddles = thresholds(100, [0.2, 0.22], 0.3) + thresholds(200, [0.4, 0.42], 0.3)
     return read_texts(text, shuffled, saddles + thresholds(400, [0.4, 0.4], 0.5))

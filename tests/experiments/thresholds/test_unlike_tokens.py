@@ -1,11 +1,10 @@
-import json
-
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.thresholds import unlike_tokens
+from ntpcompanion.experiments.thresholds import unlike_tokens, weighted_tokens
 from ntpcompanion.experiments.thresholds.unlike_tokens import WEIGHTS, Plan, run
-from tests.experiments.cases import RECORDS, check_result
+from ntpcompanion.recorded import Run
+from tests.experiments.cases import check_result, recorded
 
 RIGHT = {"draws": 60, "iterations": 2, "repeats": 2, "seed": 0}
 
@@ -27,13 +26,13 @@ def test_bounds_are_half_the_summed_frequencies_of_two_tokens(found):
 
 
 def test_recorded_runs_stand_beside_their_predictions(found):
-    record = json.loads((RECORDS / "weighted_tokens.json").read_text(encoding="utf-8"))
-    comparison = found.compare(record["results"])
+    runs = recorded(weighted_tokens, "weighted_tokens")
+    comparison = found.compare(runs)
     table = comparison.table
     assert not table.isna().any(axis=None)
     assert comparison.replicates == 40
     # two points determine the line through them
-    first = unlike_tokens._row(record["results"][0])
+    first = unlike_tokens._row(runs[0])
     last = table.loc["one frequent, S = 1"]
     assert (first["supports"], first["m"]) == ("one frequent, S = 1", 40)
     slope = (first["crossing"] - last["m = 160"]) / (1 / 40 - 1 / 160)
@@ -48,6 +47,7 @@ def test_recorded_runs_stand_beside_their_predictions(found):
 
 def test_runs_with_other_weights_are_rejected(found):
     plan = {"num_contexts": 40, "token_weights": [2, 1, 1], "support_size": 1, "draws": 2}
+    plan = weighted_tokens.Plan.from_json({**plan, "seed": 0})
     result = {"not_separable_to": [3], "separable_from": [4], "draws": [2]}
     with pytest.raises(ValueError, match=r"one of `WEIGHTS`, got \[2.0, 1.0, 1.0\]"):
-        found.compare([{"parameters": {**plan, "seed": 0}, "result": result}])
+        found.compare([Run(plan, weighted_tokens.Result.from_json(result))])

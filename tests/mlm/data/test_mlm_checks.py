@@ -6,7 +6,7 @@ from ntpcompanion.mlm.data.mlm_checks import (
     as_list,
     as_numbers,
 )
-from ntpcompanion.validation import as_positive, check_named_tensors, check_range
+from ntpcompanion.validation import as_positive, check_range
 
 
 def test_what_is_right_passes_as_it_is():
@@ -14,7 +14,6 @@ def test_what_is_right_passes_as_it_is():
     assert as_integers("x", torch.arange(3), 0) == [0, 1, 2]
     assert as_numbers("x", (0.5, 2), as_positive) == [0.5, 2.0]
     check_range("x", torch.tensor([0.0, 1.0]), 0, 1)
-    check_named_tensors("x", {"bias": torch.zeros(2)})
 
 
 @pytest.mark.parametrize(
@@ -27,10 +26,6 @@ def test_what_is_right_passes_as_it_is():
             lambda: check_range("x", torch.tensor([0.0, 1.5]), 0, 1),
             "`x` must lie in 0 … 1, got a torch.Tensor of torch.float32 with shape (2,) from 0 to "
             "1.5.",
-        ),
-        (
-            lambda: check_named_tensors("x", {"bias": 3}),
-            "`x` must map names to tensors, got a dict with 3 under 'bias'.",
         ),
     ],
 )

@@ -16,12 +16,13 @@ from ntpcompanion.workflow.base.files import (
     read_input,
     read_json,
     read_sealed,
+    require_utf8,
+    search_path,
     sha256,
     user_path,
     write_atomically,
     write_sealed,
 )
-from ntpcompanion.workflow.base.ownership import MARK
 
 
 def test_an_unchanged_file_keeps_its_date(tmp_path):
@@ -199,8 +200,19 @@ def test_a_digest_sees_names_and_contents_of_files_and_folders(tmp_path):
     (tmp_path / "b").unlink()
     seen.add(digest_of([tmp_path]))
     assert len(seen) == 4
-    (tmp_path / "deep" / MARK).touch()
-    assert digest_of([tmp_path]) in seen, "whose folder it is does not count"
     assert digest_of([tmp_path / "deep", tmp_path / "missing"]) == digest_of(
         [tmp_path / "deep" / "c"]
     )
+
+
+def test_a_path_that_python_would_split_is_named():
+    assert search_path(["/a", "/b", "/a"]) == f"/a{os.pathsep}/b"
+    with pytest.raises(WorkflowError, match=r"/b.c has '.' in its name, by which Python separates"):
+        search_path(["/a", f"/b{os.pathsep}c"])
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="names there are Unicode")
+def test_a_name_that_is_not_utf8_is_a_sentence(tmp_path):
+    require_utf8(tmp_path / "é")
+    with pytest.raises(WorkflowError, match=r"The name of '/x\\udcff' is not UTF-8"):
+        require_utf8(tmp_path.__class__(os.fsdecode(b"/x\xff")))

@@ -127,13 +127,6 @@ def test_a_project_that_cannot_be_worked_in_is_a_sentence(toy, tmp_path, no_kern
         shutil.copytree(root, tmp_path / name)
         toy.project = Project(tmp_path / name, tmp_path / name / "toypkg")
         assert words in toy.command(*command, code=1)
-    other = Project(root, root / "toypkg")
-    with other.lock():
-        pass
-    shutil.copytree(root, tmp_path / "second", ignore=shutil.ignore_patterns("_build"))
-    (tmp_path / "second" / "_build").symlink_to(root / "_build")
-    toy.project = Project(tmp_path / "second", tmp_path / "second" / "toypkg")
-    assert f"belongs to the checkout {root.resolve()}" in toy.command(*command, code=1)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names there are Unicode")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_sealed
 from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml
-from ntpcompanion.workflow.claims.baselines import read_baseline
+from ntpcompanion.workflow.checking.baselines import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks

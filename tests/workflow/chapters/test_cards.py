@@ -5,12 +5,11 @@ from dataclasses import replace
 import pytest
 
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Chapter
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judge
 from ntpcompanion.workflow.records.record import Record
-from tests.workflow.chapters.views import BOOK, claim_that, run_that
+from tests.workflow.chapters.views import claim_that, run_that
 
 RECORD = Record("runs", [], {"width": 64, "seed": [0, 1]}, "Runs.", "yesterday on a chip", [])
 
@@ -18,7 +17,7 @@ RECORD = Record("runs", [], {"width": 64, "seed": [0, 1]}, "Runs.", "yesterday o
 def card(value, made_by=(), claim=None, **options):
     item = Measurement.of("toy.half", value, **options)
     judged = judge(claim or claim_that(), "book", item)
-    return Card(judged, item, run_that("A chip"), Chapter(BOOK, "coin", "A coin", "2026"), made_by)
+    return Card(judged, item, run_that("A chip"), made_by)
 
 
 @pytest.mark.parametrize(
@@ -58,12 +57,6 @@ def test_a_number_of_a_record_shows_where_that_was_made():
     assert of_record.made == "record runs, yesterday on a chip"
     assert of_run.parameters == "n = 'A chip', seed = 0"
     assert of_run.made == "A chip, 2 cores"
-
-
-def test_a_card_can_be_cited():
-    cited = card(3.0, claim=claim_that(short="Half of all", quantity="share")).entry
-    assert "title = {Half of all}" in cited
-    assert "note = {refuted: share = 3; p 1}" in cited
 
 
 def test_a_banner_says_first_what_is_recorded_and_what_has_changed():

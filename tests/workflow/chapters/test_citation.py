@@ -2,14 +2,7 @@ import pytest
 
 from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.citation import (
-    Book,
-    Chapter,
-    claim_entry,
-    latex,
-    read_book,
-)
-from tests.workflow.claims.test_verdict import claim_that
+from ntpcompanion.workflow.chapters.citation import Book, Chapter, latex, read_book
 
 BOOK = Book("A & B", "Its authors", settings=Settings(name="coins", version="0.3"))
 CHAPTER = Chapter(BOOK, "a_coin", "What $W^{mm}$ is", "2026")
@@ -40,21 +33,6 @@ def test_a_book_with_an_address_gives_it():
 def test_a_book_without_a_name_is_cited_by_its_parts():
     entry = Chapter(Book("A", "B"), "a", "A", "2026").entry.splitlines()
     assert (entry[0], entry[-2]) == ("@incollection{a,", "  note = {notebook a},")
-    claim = claim_that({"at_most": 2})
-    assert "note" not in claim_entry(Chapter(Book("A", "B"), "a", "A", "2026"), claim, "")
-
-
-def test_a_claim_is_cited_with_its_verdict_and_number():
-    claim = claim_that({"at_most": 2}, short="Half of all.")
-    entry = claim_entry(CHAPTER, claim, "supported: share = 0.5 %").splitlines()
-    assert entry[0] == "@misc{coins-toy.x,"
-    assert "  title = {Half of all}," in entry
-    assert r"  howpublished = {Claim toy.x of the chapter ``What $W^{mm}$ is'', A \& B}," in entry
-    assert r"  note = {supported: share = 0.5 \%; coins 0.3}," in entry
-
-
-def test_a_claim_without_words_of_its_own_is_cited_by_its_statement():
-    assert "title = {One half is $1/2$}," in claim_entry(CHAPTER, claim_that({"at_most": 2}), "")
 
 
 def test_the_configuration_says_what_the_book_is(toy):

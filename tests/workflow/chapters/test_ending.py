@@ -13,7 +13,7 @@ from ntpcompanion.workflow.chapters.ending import (
 )
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 SOURCE = Source("coin.md")
 CHAPTER = Chapter(Book("A book", "Its authors"), "coin", "A coin", "2026")
@@ -46,11 +46,6 @@ def test_the_command_repeats_the_page(toy):
     assert ending(toy).command == "ntpcompanion execute coin"
     assert ending(toy, replace(MADE, profile="smoke")).command.endswith(" coin --profile smoke")
     assert ending(toy, replace(MADE, notebook="münze zwei")).command.endswith(" 'münze zwei'")
-    given = replace(MADE, overrides={"n": "a b"})
-    assert ending(toy, given).command == "ntpcompanion view coin -p 'n=a b'"
-    assert ending(toy, given).fence == "```"
-    # a value cannot end the block that shows it
-    assert ending(toy, replace(MADE, overrides={"n": "a\n````\n<b>"})).fence == "`````"
 
 
 @pytest.mark.parametrize(

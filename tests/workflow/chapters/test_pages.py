@@ -16,7 +16,7 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 MEASURED = Measurement.of("toy.half", 0.5, seed=3)
 HALF = MEASURED.to_json()

@@ -23,8 +23,7 @@ from ntpcompanion.workflow.results.paper_statements import Stated, placed
 from ntpcompanion.workflow.results.references import Paper
 from ntpcompanion.workflow.results.status import RecordRow, Status
 from ntpcompanion.workflow.results.theorems import Statement
-from ntpcompanion.workflow.site.beside import Beside
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 from tests.workflow.halves import STORED
 
 CLAIM = {"paper": "doe", "locator": "Theorem 2, rate", "kind": "stated", "basis": "text"}
@@ -85,15 +84,14 @@ def views(text):
         findings=[Finding(**finding, claim="toy.third", figure="fig-coin")],
     )  # fmt: skip
     stored = LandingPage(
-        landing, {"Coins": ["coin"]}, BOOK, judged, {"coin": run}, {"coin": drawn()},
+        landing, {"Coins": ["coin"]}, judged, {"coin": run}, {"coin": drawn()},
         {"coin": title}, "book",
     )  # fmt: skip
     stored_record = {**STORED, "hardware": {"processor": text, "cores": 2}}
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
-    listed.append(Stated(result="Theorem 2", says="s", note="n"))
+    listed.append(Stated(result="Theorem 2", says="s", note="n", decided_by=["toy.third"]))
     statement = Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")
-    books = replace(run, parameters={"n": 7, "seed": 0}, measurements=[replace(half, value=1.0)])
-    card = Card(judged["toy.half"], half, run, chapter, [record])
+    card = Card(judged["toy.half"], half, run, [record])
     return {
         "card.html": render("card.html", card),
         "record.html": render("record.html", Banner(record)),
@@ -117,6 +115,5 @@ def views(text):
             "statements.md", placed({"doe": listed}, judged, {"coin": notebook(text)}, names)
         ),
         "theorems.md": render("theorems.md", [(title, [statement])]),
-        "beside.md": render("beside.md", Beside(run, books, [], known)),
         **{name.removeprefix("_"): page for name, page in landing_page(stored).items()},
     }

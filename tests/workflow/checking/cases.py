@@ -1,11 +1,10 @@
 """A project whose two notebooks were run, and what became of their numbers."""
 
+from ntpcompanion.workflow.checking.baselines import updated
 from ntpcompanion.workflow.checking.check_report import make_report
-from ntpcompanion.workflow.checking.value_comparison import compare
-from ntpcompanion.workflow.claims.baselines import updated
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 
 def report_of(toy, now, before=None):
@@ -14,8 +13,7 @@ def report_of(toy, now, before=None):
     results = {name: result(name, **values) for name, values in now.items()}
     claims = load_claims(toy.project)
     judged = judged_claims(claims, [i for r in results.values() for i in r.measurements], "book")
-    found = compare(results, judged, stored, "book")
-    return make_report(toy.project, results, judged, stored, "book", found)
+    return make_report(toy.project, results, judged, stored, "book")
 
 
 AS_STORED = {"coin": {"toy_half": 0.5, "toy_powers": [1.0, 2.0, 4.0]}, "words": {"toy_words": 3.0}}

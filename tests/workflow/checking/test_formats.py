@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from markdown_it import MarkdownIt
 
-from ntpcompanion.workflow.checking.check_report import Report, Reported
+from ntpcompanion.workflow.checking.check_report import Report
 from ntpcompanion.workflow.checking.formats import annotations, headline, markdown
+from ntpcompanion.workflow.checking.value_comparison import Finding
 from ntpcompanion.workflow.claims.measurement import Measurement
 from tests.toy import make_toy
 from tests.workflow.checking.cases import AS_STORED, HALF_MISSING, HALF_MOVED, report_of
@@ -35,7 +36,7 @@ def reports(toy):
         "missing": report_of(toy, HALF_MISSING, AS_STORED),
         "borderline": report_of(toy, coin(random(0.57)), coin(random(0.55))),
         "of no claim": report_of(toy, coin(0.5, **many)),
-        "error": Report(profile="book", outcome="error", error="never run, 5 % < 6"),
+        "error": Report(profile="book", error="never run, 5 % < 6"),
     }
 
 
@@ -53,9 +54,9 @@ def written(toy):
 
 
 def saying(text, **changes):
-    finding = {"kind": "moved", "fault": True, "notebook": "coin", "claim": "toy.half"}
+    finding = {"kind": "moved", "notebook": "coin", "claim": "toy.half"}
     finding |= {"file": "notebooks/coin.md", "line": 7, "text": text}
-    return Report(profile="book", outcome="differs", findings=[Reported(**finding | changes)])
+    return Report(profile="book", findings=[Finding(**finding | changes)])
 
 
 def test_the_reports_of_each_outcome_are_as_they_were(toy):
@@ -88,8 +89,9 @@ def test_a_small_drift_is_seen_in_the_columns_too(toy):
 
 def test_a_claim_is_named_in_plain_words_where_it_has_them(toy):
     report = reports(toy)["moved"]
-    claims = [replace(c, short="one half | of one") for c in report.claims]
-    text = markdown(replace(report, claims=claims))
+    one = report.claims["toy.half"]
+    named = one.claim.model_copy(update={"short": "one half | of one"})
+    text = markdown(replace(report, claims={"toy.half": replace(one, claim=named)}))
     assert r"<br>one half \| of one | 0.5 |" in text
 
 
@@ -109,20 +111,20 @@ def test_what_to_do_is_said_once_for_each_kind_of_fault(toy):
     ],
 )
 def test_a_text_stays_on_its_line(text, escaped):
-    (line,) = annotations(saying(text))
+    (line,) = annotations(saying(text, kind="unknown"))
     assert line.endswith(f"::{escaped}")
     assert len(line.splitlines()) == 1
 
 
 def test_a_property_cannot_end_early():
-    (line,) = annotations(saying("x", file="C:/a,b%/coin.md", claim="toy\nhalf"))
+    (line,) = annotations(saying("x", kind="unknown", file="C:/a,b%/coin.md", claim="toy\nhalf"))
     assert line == (
-        "::error file=C%3A/a%2Cb%25/coin.md,line=7,title=toy%0Ahalf%3A moved at profile book::x"
+        "::error file=C%3A/a%2Cb%25/coin.md,line=7,title=toy%0Ahalf%3A unknown at profile book::x"
     )
 
 
 def test_a_table_stays_a_table_whatever_a_sentence_holds():
-    text = markdown(saying("a | b\n| c <b>`d`</b> [e](f) *g* $h$"))
+    text = markdown(saying(kind="unknown", text="a | b\n| c <b>`d`</b> [e](f) *g* $h$"))
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)
     cells = [token for token in tokens if token.type == "td_open"]
     assert len(cells) == 5

@@ -9,9 +9,9 @@ from typer.testing import CliRunner
 
 from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.check_report import Report, Reported
-from ntpcompanion.workflow.checking.reports import Files, annotations, write_reports
-from ntpcompanion.workflow.claims import baselines
+from ntpcompanion.workflow.checking import baselines
+from ntpcompanion.workflow.checking.check_report import Report
+from ntpcompanion.workflow.checking.formats import folder_of, write_reports
 
 
 @pytest.fixture(autouse=True)
@@ -51,30 +51,33 @@ def test_results_go_to_the_output_and_errors_to_the_other_stream(drifted):
     assert "accept it: `ntpcompanion check --profile book --update`" in advice
 
 
-def test_all_reports_are_written_on_success_and_on_failure(check, tmp_path, instant):
-    files = [tmp_path / "new folder" / name for name in ("a.json", "a.md")]
-    options = ["--json", files[0], "--summary", files[1]]
-    done = check(*map(str, options))
+def test_the_summary_is_written_on_success_and_on_failure(check, tmp_path, instant):
+    file = tmp_path / "new folder" / "a.md"
+    done = check("--summary", str(file))
     assert (done.exit_code, done.stderr) == (0, "")
-    assert json.loads(files[0].read_text())["outcome"] == "agrees"
-    assert "3 claims agree; 0 moved." in files[1].read_text()
+    assert "3 claims agree; 0 moved." in file.read_text()
     instant.edit("book/claims.yml", "equals: 0.5", "equals: 0.3")
-    assert check(*map(str, options)).exit_code == 1
-    assert json.loads(files[0].read_text())["findings"][0]["kind"] == "verdict"
-    assert "refuted, expected supported" in files[1].read_text()
+    assert check("--summary", str(file)).exit_code == 1
+    assert "refuted, expected supported" in file.read_text()
 
 
-def test_json_may_be_the_output_and_then_nothing_else_is(drifted):
-    done = drifted("--json", "-", "--annotate")
-    assert json.loads(done.stdout)["findings"][0]["claim"] == "toy.half"
-    assert "toy.half: baseline 0.45" in done.stderr
-    assert "::error file=notebooks/coin.md" in done.stderr
-
-
-def test_an_update_leaves_the_output_to_the_json_too(drifted):
-    done = drifted("--update", "--json", "-")
-    assert json.loads(done.stdout)["outcome"] == "agrees"
-    assert "Wrote" in done.stderr
+def test_the_report_as_data(drifted, tmp_path, instant):
+    file = tmp_path / "new folder" / "check.json"
+    assert drifted("--json", str(file)).exit_code == 1
+    report = json.loads(file.read_text())
+    assert (report["profile"], report["error"], report["values"]) == ("book", None, 3)
+    (finding,) = report["findings"]
+    assert (finding["claim"], finding["kind"], finding["fault"]) == ("toy.half", "moved", True)
+    assert finding["advice"].startswith("If the new number is right")
+    moved = report["claims"]["toy.half"]
+    assert (moved["verdict"], moved["expected"]) == ("supported", "supported")
+    assert (moved["measured"]["value"], moved["stored"]["value"]) == (0.5, 0.45)
+    instant.edit("book/claims.yml", "equals: 0.5", "equal: 0.3")
+    assert drifted("--json", str(file)).exit_code == 1
+    assert "equal" in json.loads(file.read_text())["error"]
+    fault = drifted("--json", str(tmp_path)).stderr.splitlines()[-1]
+    assert fault.startswith(f"`--json`: {tmp_path} cannot be written: ")
+    assert "`--json` names no file" in drifted("--json", "-").stderr
 
 
 def test_on_github_lines_are_marked_and_the_summary_is_added_to(drifted, monkeypatch, tmp_path):
@@ -94,92 +97,76 @@ def test_on_github_lines_are_marked_and_the_summary_is_added_to(drifted, monkeyp
     assert (tmp_path / "check.md").read_text().count("### Claims") == 1
 
 
-def test_a_check_that_could_not_be_made_is_told_in_the_reports(check, instant, tmp_path):
+def test_a_check_that_could_not_be_made_is_told_in_the_summary(check, instant, tmp_path):
     instant.edit("toypkg/half.py", "n / TWO", "n / TWO + 0")
-    file = tmp_path / "report.json"
+    file = tmp_path / "report.md"
     file.write_text("an earlier one")
-    done = check("--json", str(file), "--annotate")
+    done = check("--summary", str(file), "--annotate")
     assert done.exit_code == 1
-    report = json.loads(file.read_text())
-    assert report["outcome"] == "error"
-    assert "half.py changed" in report["error"]
+    assert re.search(r"Nothing could be compared: .*half\.py changed", file.read_text())
     assert done.stdout.startswith("::error title=ntpcompanion check::")
 
 
 def test_an_update_is_reported_as_it_left_things(drifted, tmp_path):
-    file = tmp_path / "report.json"
-    done = drifted("--update", "--json", str(file))
+    file = tmp_path / "report.md"
+    done = drifted("--update", "--summary", str(file))
     assert done.exit_code == 0
     assert done.stdout.startswith("toy.half: baseline 0.45, now 0.5")
-    assert json.loads(file.read_text())["outcome"] == "agrees"
+    assert "3 claims agree; 0 moved." in file.read_text()
 
 
 def test_paths_begin_where_the_repository_does(toy, monkeypatch):
-    found = {"kind": "new", "fault": True, "notebook": "coin", "claim": "a.b", "line": 1}
-    found |= {"file": "notebooks/coin.md", "text": "x"}
-    report = Report(profile="book", outcome="differs", findings=[Reported(**found)])
     for workspace, start in (
-        (toy.project.root.parent, "toy/notebooks/"),
-        (toy.project.root, "notebooks/"),
-        (toy.project.root / "book", "notebooks/"),
+        (toy.project.root.parent, "toy"),
+        (toy.project.root, ""),
+        (toy.project.root / "book", ""),
     ):
         monkeypatch.setenv("GITHUB_WORKSPACE", str(workspace))
-        assert annotations(report, toy.project)[0].startswith(f"::error file={start}")
+        assert folder_of(toy.project) == start
 
 
-def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path):
-    report = Report(profile="book", outcome="agrees")
-    for path in (tmp_path, tmp_path / "file" / "below"):
-        (tmp_path / "file").touch()
-        (said,) = write_reports(report, Files(json=path))
-        assert re.match(r"`--json`: (Could not write|.* cannot be written)", said)
-    assert f"{tmp_path / 'file'} is a file, no folder. Free some space or fix" in said
-
-
-def test_a_file_that_cannot_be_written_keeps_neither_the_others_nor_the_findings(
+def test_a_summary_that_cannot_be_written_keeps_neither_the_other_nor_the_findings(
     drifted, tmp_path, monkeypatch
 ):
     (tmp_path / "file").touch()
+    host = tmp_path / "summary"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(host))
+    for below in (tmp_path, tmp_path / "file" / "check"):
+        done = drifted("--summary", str(below))
+        assert done.exit_code == 1
+        first, *_, fault = done.stderr.splitlines()
+        assert first == "error: 1 of the checks on 3 measured values failed at profile book."
+        assert fault.startswith(f"`--summary`: {below} cannot be written: ")
+    assert host.read_text().count("`toy.half`") == 2
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "summary"))
-    below = str(tmp_path / "file" / "check")
-    done = drifted("--json", below, "--summary", str(tmp_path / "check.md"))
-    assert done.exit_code == 1
+    fault = drifted("--summary", str(tmp_path / "check.md")).stderr.splitlines()[-1]
+    assert fault.startswith(f"`$GITHUB_STEP_SUMMARY`: {tmp_path / 'nowhere' / 'summary'} ")
     assert "`toy.half`" in (tmp_path / "check.md").read_text()
-    first, *_, json_fault, host_fault = done.stderr.splitlines()
-    assert first == "error: 1 of the checks on 3 measured values failed at profile book."
-    assert json_fault.startswith("`--json`: ")
-    assert host_fault.startswith(f"`$GITHUB_STEP_SUMMARY`: {tmp_path / 'nowhere' / 'summary'} ")
 
 
-def test_numbers_that_agree_do_not_hide_a_report_that_is_not_there(check, instant, tmp_path):
-    (tmp_path / "file").touch()
-    options = ["--json", str(tmp_path / "file" / "check.json")]
-    done = check(*options)
+def test_numbers_that_agree_do_not_hide_a_summary_that_is_not_there(check, instant, tmp_path):
+    done = check("--summary", str(tmp_path))
     assert (done.exit_code, "3 measured values agree" in done.stdout) == (1, True)
-    assert done.stderr.startswith("error: `--json`: Could not write")
+    assert done.stderr.startswith(f"error: `--summary`: {tmp_path} cannot be written")
     instant.edit("book/claims.yml", "equals: 0.5", "same_as: 0.5")
-    done = check(*options)  # nothing can be compared, and not even that be written
+    done = check(
+        "--summary", str(tmp_path)
+    )  # nothing can be compared, and not even that be written
     assert "claims.yml" in done.stderr
-    assert "`--json`: Could not write" in done.stderr
+    assert "`--summary`: " in done.stderr
 
 
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        (["--summary", "-"], "Only `--json` takes -, which is the output. Name a file, like"),
-        (["--json", ""], "`--json` names no file. Name a file, like `--json check.json`."),
-    ],
-)
-def test_what_names_no_file_is_refused_before_anything_is_compared(check, options, said, tmp_path):
-    done = check(*options)
+@pytest.mark.parametrize("name", ["-", ""])
+def test_what_names_no_file_is_refused_before_anything_is_compared(check, name):
+    done = check("--summary", name)
     assert (done.exit_code, done.stdout) == (1, "")
-    assert said in done.stderr
+    assert "`--summary` names no file. Name one, like `--summary check.md`." in done.stderr
 
 
 def test_a_link_is_written_through(tmp_path):
     """As /dev/stdout is one: it must not be replaced."""
     (tmp_path / "target").touch()
     os.symlink(tmp_path / "target", tmp_path / "link")
-    write_reports(Report(profile="book", outcome="agrees"), Files(summary=tmp_path / "link"))
+    write_reports(Report(profile="book"), tmp_path / "link", None)
     assert (tmp_path / "link").is_symlink()
     assert "0 claims agree" in (tmp_path / "target").read_text()

@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
+from ntpcompanion.workflow.checking.baselines import updated
 from ntpcompanion.workflow.checking.value_comparison import Finding, check_measured, compare
-from ntpcompanion.workflow.claims.baselines import updated
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from tests.toy import write_claims
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
@@ -38,7 +37,6 @@ def test_it_serves_the_project_and_opens_text_notebooks_by_a_double_click(starte
     assert program == sys.executable
     assert f"--ServerApp.root_dir={toy.project.root}" in command
     assert f"--ContentsManager.preferred_dir={toy.project.notebooks}" in command
-    assert f"--ServerApp.contents_manager_class={lab.CONTENTS}" in command
     assert command[-1] == "--port=9999"
     folder = toy.project.build / "lab" / "config" / "labconfig"
     assert environment["JUPYTER_CONFIG_DIR"] == str(folder.parent)
@@ -83,29 +81,9 @@ def test_what_is_missing_is_a_sentence(toy, monkeypatch):
     assert not (toy.project.build / "lab").exists()
 
 
-def test_the_class_that_saves_is_where_it_is_named():
-    module, _, name = lab.CONTENTS.rpartition(".")
-    pytest.importorskip("jupyter_server")
-    assert hasattr(__import__(module, fromlist=[name]), name)
-
-
-def test_a_server_that_is_started_without_options_keeps_text_notebooks(tmp_path):
-    config = tmp_path / lab.SERVER
-    config.parent.mkdir(parents=True)
-    config.write_text('{"ServerApp": {"port": 1234}}')
-    lab.set_up(tmp_path)
-    environment = {k: v for k, v in os.environ.items() if "JUPYTER" not in k}
-    environment |= {
-        "JUPYTER_CONFIG_PATH": str(tmp_path / "etc" / "jupyter"),
-        "JUPYTER_CONFIG_DIR": str(tmp_path / "none"),
-    }
-    command = [sys.executable, "-m", "jupyter_server", "--show-config-json"]
-    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=True)
-    shown = json.loads(done.stdout)["ServerApp"]
-    assert (shown["contents_manager_class"], shown["port"]) == (lab.CONTENTS, 1234)
-
-
 def test_a_click_opens_a_notebook(tmp_path):
+    settings = tmp_path / lab.VIEWERS
+    settings.parent.mkdir(parents=True)
+    settings.write_text('{"another": {"port": 1234}}')
     lab.set_up(tmp_path)
-    written = json.loads((tmp_path / "share/jupyter/lab/settings/overrides.json").read_text())
-    assert written == lab.OVERRIDES
+    assert json.loads(settings.read_text()) == {"another": {"port": 1234}, **lab.OVERRIDES}

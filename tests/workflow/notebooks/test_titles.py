@@ -1,14 +1,15 @@
 import nbformat
 import pytest
 
-from ntpcompanion.workflow.notebooks.titles import find_title
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.notebooks.titles import require_title
 
 
 def title(*texts):
     cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
     cells.insert(0, nbformat.v4.new_code_cell("# a comment"))
-    found = find_title(nbformat.v4.new_notebook(cells=cells))
-    return found and (found.text, found.cell.source, found.lines)
+    found = require_title(nbformat.v4.new_notebook(cells=cells), "here")
+    return found.text, found.cell.source, found.lines
 
 
 @pytest.mark.parametrize(
@@ -38,4 +39,5 @@ def test_the_first_heading_of_level_one_in_either_form(texts, text, lines):
     ["Prose", "## Smaller", "#no space", "- # in a list", "\\begin{align}\na\n=\nb\n\\end{align}"],
 )
 def test_where_there_is_none(text):
-    assert title(text) is None
+    with pytest.raises(WorkflowError, match="here has no title"):
+        title(text)

@@ -1,10 +1,11 @@
 import os
 import subprocess
 import sys
-from types import SimpleNamespace
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from ntpcompanion.recorded import Run
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
@@ -12,8 +13,12 @@ from ntpcompanion.workflow.records import show
 from ntpcompanion.workflow.records.show import show_record
 from tests.toy import ROOT
 
+PARTS = ("Plan", "Result")
 RESULTS = [{"parameters": {"n": n}, "result": n / 2, "seconds": 0.1} for n in (1, 2)]
-RECORD = {"plan": {"fixed": {}, "grid": {"n": [1, 2]}}, "results": RESULTS}
+RECORD = {
+    "plan": {"experiment": "halving", "fixed": {}, "grid": {"n": [1, 2]}},
+    "results": RESULTS,
+}
 
 
 def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(
@@ -23,7 +28,7 @@ def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(
     write_sealed(path, RECORD)
     for folder in (toy.project.root, toy.project.notebooks):
         monkeypatch.chdir(folder)
-        assert show_record("halves") == RESULTS
+        assert len(show_record("halves")) == 2
     text = "Recorded run halves: 2 tasks"
     assert (
         displayed()
@@ -32,12 +37,27 @@ def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(
     )
 
 
+def test_runs_are_read_by_the_experiment_which_must_be_imported(toy, monkeypatch, displayed):
+    write_sealed(toy.project.records / "halves.json", RECORD)
+    monkeypatch.chdir(toy.project.root)
+    shown = show_record("halves")
+    with pytest.raises(WorkflowError, match=r"'halves' .* experiment 'halving', which is not impo"):
+        shown[0]
+    read = {name: SimpleNamespace(from_json=lambda x, name=name: (name, x)) for name in PARTS}
+    module = ModuleType("coins.halving")
+    vars(module).update(read)
+    monkeypatch.setitem(sys.modules, "coins.halving", module)
+    runs = [Run(("Plan", {"n": n}), ("Result", n / 2), 0.1) for n in (1, 2)]
+    assert [*shown] == shown[:] == runs
+    assert shown[-1] == runs[1]
+
+
 def test_a_record_of_the_checkout_of_this_package_is_found_from_any_folder(
     tmp_path, monkeypatch, displayed
 ):
     monkeypatch.chdir(tmp_path)
     record = min((ROOT / "book" / "records").glob("*.json"), key=lambda path: path.stat().st_size)
-    assert show_record(record.stem) == read_sealed(record)["results"]
+    assert len(show_record(record.stem)) == len(read_sealed(record)["results"])
 
 
 @pytest.mark.parametrize("source", ["", "src"])

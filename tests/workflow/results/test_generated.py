@@ -17,7 +17,7 @@ def test_every_part_is_written_and_agrees_with_the_others(executed):
     source, *_ = prepare_pages(executed.project, executed.runs(), "book")
     chapters = source / "chapters"
     names = {path.name for path in (chapters / "_data").iterdir()}
-    assert names == {"ledger.json", "ledger.csv", "ledger.schema.json"}
+    assert names == {"ledger.json", "ledger.csv"}
     parts = {path.name: path.read_text() for path in chapters.glob("_*.md")}
     names = ("ledger", "status", "records", "theorems")
     assert set(parts) == {f"_{name}.md" for name in names}

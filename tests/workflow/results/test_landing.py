@@ -4,7 +4,6 @@ import yaml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
@@ -16,7 +15,7 @@ from ntpcompanion.workflow.results.landing import (
     read_parts,
 )
 from tests.toy import write_claims
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 LANDING = {
     "start": "Heads & tails?",
@@ -70,7 +69,6 @@ def made(toy, results, profile="book"):
         LandingPage(
             read_landing(toy.project),
             read_parts(toy.project),
-            read_book(toy.project),
             judged,
             results,
             {"coin": drawn()},

@@ -12,7 +12,7 @@ from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.site.look import ASSETS
 from tests.browsing import needs_browser
 from tests.toy import write_claims
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 MACHINE = {"processor": "a processor", "cores": 2}
 

@@ -36,10 +36,10 @@ def places(toy):
 
 def test_every_claim_stands_beside_its_result(places):
     listed = places(result="Lemma 9", says="Coins are fair.", places=["thm-fair", "coin"])
-    stated, here, claims = listed[0]
-    assert (stated.result, claims) == ("Lemma 9", [])
+    stated, here, *claims = listed[0]
+    assert (stated.result, claims) == ("Lemma 9", [[], []])
     assert here == ["{prf:ref}`thm-fair`", "[A coin](chapters/coin)"]
-    beside = [one.claim.id for _, _, claims in listed for one in claims]
+    beside = [one.claim.id for _, _, deciding, _ in listed for one in deciding]
     assert beside == ["toy.half", "toy.powers", "toy.words"]
 
 
@@ -51,11 +51,30 @@ def test_every_claim_stands_beside_its_result(places):
             r"Lemma 9 is said to stand at 'nowhere', which is not a notebook",
         ),
         ({"places": []}, "Lemma 9 has neither `places` nor a `note` that says why"),
+        (
+            {"places": ["coin"], "decided_by": ["toy.half"]},
+            r"Lemma 9 is said to be decided by 'toy\.half', which is not a claim about it",
+        ),
     ],
 )
 def test_a_statement_without_place_or_reason_stops_the_build(places, wrong, words):
     with pytest.raises(WorkflowError, match=words):
         places(result="Lemma 9", says="s", **wrong)
+
+
+def test_the_deciding_claims_of_a_statement_are_named_and_are_at_most_three(toy):
+    claim = next(iter(load_claims(toy.project).values()))
+    four = {f"toy.{n}": claim.model_copy(update={"id": f"toy.{n}"}) for n in range(4)}
+    judged, listed = judged_claims(four, [], "book"), {"result": claim.result, "says": "s"}
+
+    def rows(**named):
+        ((_, found),) = placed({claim.paper: [Stated(**listed, note="n", **named)]}, judged, {}, {})
+        return [[one.claim.id for one in part] for part in found[0][2:]]
+
+    assert rows(decided_by=["toy.2", "toy.0"]) == [["toy.2", "toy.0"], ["toy.1", "toy.3"]]
+    for named in ({}, {"decided_by": [*four]}):
+        with pytest.raises(WorkflowError, match="has 4 claims: name the one to 3 that decide it"):
+            rows(**named)
 
 
 def test_a_claim_about_nothing_that_is_listed_stops_the_build(toy):
@@ -82,6 +101,13 @@ def test_this_book_lists_its_papers_and_finds_every_place():
     claims, notebooks = load_claims(project), find_notebooks(project)
     stated = read_stated(project)
     papers = placed(stated, judged_claims(claims, [], "book"), notebooks, {})
-    beside = [one.claim.id for _, rows in papers for _, _, about in rows for one in about]
+    rows = [row for _, rows in papers for row in rows]
+    beside = [one.claim.id for _, _, *about in rows for part in about for one in part]
     assert sorted(beside) == sorted(claims)
+    # a refutation of what a paper states is not left to the ledger alone
+    for _, _, deciding, others in rows:
+        refuted = {one.claim.kind for one in others if one.claim.expected_verdict == "refuted"} - {
+            "ours"
+        }
+        assert not refuted or "refuted" in {one.claim.expected_verdict for one in deciding}
     assert set(stated) == {claim.paper for claim in claims.values()}

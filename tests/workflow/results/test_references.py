@@ -120,7 +120,7 @@ def test_every_paper_of_the_book_has_a_name():
 # what each source of an address looks like: a number of arXiv, a DOI, or a page of the publisher
 ADDRESS = re.compile(
     r"https://(?:arxiv\.org/abs/\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}|doi\.org/10\.\d{4,9}/[^\s{}]+"
-    r"|(?:jmlr\.org|proceedings\.mlr\.press)/[^\s{}]+\.html)"
+    r"|(?:jmlr\.org|proceedings\.mlr\.press)/[^\s{}]+\.html|aclanthology\.org/[A-Z]\d{2}-\d{4}/)"
 )
 
 

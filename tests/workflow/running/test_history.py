@@ -10,7 +10,7 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import history
 from ntpcompanion.workflow.running.history import append_entry, entry_of
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 
 def entry(toy, machine="a processor", commit="abc", profile="book", **values):
@@ -50,13 +50,6 @@ def test_the_same_values_are_kept_once_and_other_builds_beside_them(toy):
 def test_smoke_numbers_are_refused(toy):
     with pytest.raises(WorkflowError, match=r"smoke profile .* numbers are not results"):
         entry(toy, profile="smoke", toy_half=0.5)
-    made = result("coin", toy_half=0.5)
-    smoke = replace(made, profile="smoke")
-    with pytest.raises(WorkflowError, match="'coin' is of profile 'smoke'"):
-        entry_of({"coin": smoke}, load_claims(toy.project), "book", "")
-    own = replace(made, overrides={"n": 3})
-    with pytest.raises(WorkflowError, match=r"with `-p` \{'n': 3\}"):
-        entry_of({"coin": own}, load_claims(toy.project), "book", "")
 
 
 def test_an_entry_is_of_one_machine(toy):

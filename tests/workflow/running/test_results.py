@@ -15,7 +15,7 @@ from ntpcompanion.workflow.running.results import (
     outputs_digest,
     require_listed_records,
 )
-from tests.workflow.claims.test_baselines import result
+from tests.workflow.checking.test_baselines import result
 
 HALF = Measurement.of("toy.half", 0.5, stderr=0.1, replicates=4, seed=3, records=["halves"])
 

@@ -26,17 +26,13 @@ def shown(part):
 
 @pytest.fixture
 def book(instant, monkeypatch):
-    """The toy project, executed. A rendering takes no time, loses the pages `lost`, adds to
-    `rendered` what it found of the last, and then calls `meanwhile`.
+    """The toy project, executed. A rendering takes no time, loses the pages `lost`, and then calls
+    `meanwhile`.
     """
     instant.execute()
-    instant.rendered, instant.lost, instant.meanwhile = [], set(), lambda: None
+    instant.lost, instant.meanwhile = set(), lambda: None
 
     def render(project, source, html):
-        work = html.with_name(f"{html.name}-work")
-        work.mkdir(parents=True, exist_ok=True)
-        instant.rendered.append(sorted(path.name for path in work.iterdir()))
-        (work / "doctrees").touch()
         made = html.with_name("made")
         shutil.rmtree(made, ignore_errors=True)
         for page in {*toc_pages(project), "index"} - instant.lost:
@@ -52,37 +48,7 @@ def book(instant, monkeypatch):
         return made
 
     monkeypatch.setattr(build, "render", render)
-    monkeypatch.setattr(build, "installed_packages", list)  # to list them takes a while
     return instant
-
-
-def test_a_site_is_rendered_when_something_changed_and_on_top_of_the_last(book):
-    html, made = build_site(book.project, book.runs(), "book")
-    assert (html, made) == (book.project.html("book"), True)
-    assert build_site(book.project, book.runs(), "book") == (html, False)
-    assert book.rendered == [[]]
-    book.edit("book/intro.md", "# Intro", "# Another intro")
-    assert build_site(book.project, book.runs(), "book") == (html, True)
-    assert book.rendered == [[], ["doctrees"]], "Sphinx finds what it knew"
-    (html / "intro.html").unlink()
-    assert build_site(book.project, book.runs(), "book") == (html, True), (
-        "a damaged site is made again"
-    )
-
-
-def test_after_a_rendering_that_did_not_end_the_next_starts_from_nothing(book, monkeypatch):
-    build_site(book.project, book.runs(), "book")
-    book.edit("book/intro.md", "# Intro", "# Another intro")
-
-    def fall(*_):
-        raise WorkflowError("Jupyter Book stopped")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(build, "render", fall)
-        with pytest.raises(WorkflowError, match="Jupyter Book stopped"):
-            build_site(book.project, book.runs(), "book")
-    assert build_site(book.project, book.runs(), "book")[1]
-    assert book.rendered == [[], []]
 
 
 def test_a_site_with_a_fault_is_red_and_never_counts_as_made(book):
@@ -96,9 +62,9 @@ def test_a_site_with_a_fault_is_red_and_never_counts_as_made(book):
             ),
         ):
             build_site(book.project, book.runs(), "book")
+    assert not book.project.html("book").exists()
     book.lost = set()
-    assert build_site(book.project, book.runs(), "book")[1]
-    assert book.rendered == [[], [], []]
+    assert build_site(book.project, book.runs(), "book") == book.project.html("book")
 
 
 EDITS = [
@@ -148,23 +114,6 @@ def test_a_source_that_is_edited_while_notebooks_run_ends_the_build(book, monkey
     assert not book.project.html("book").exists()
 
 
-def test_an_input_that_is_edited_while_nothing_is_rendered_is_seen_by_the_next_build(
-    book, monkeypatch
-):
-    book.command("build")
-    book.edit("notebooks/profiles.yml", "n: 10", "n: 11")  # of smoke: it changes no page
-    whole = build.render_changed
-
-    def edit_and_render(*arguments):
-        book.edit("words.txt", "one", "one and")
-        return whole(*arguments)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(build, "render_changed", edit_and_render)
-        book.command("build")
-    assert "Unchanged" not in book.command("build")
-
-
 def test_pages_of_another_profile_do_not_touch_the_book(book):
     assert prepare_pages(book.project, book.runs(), "book")[0] == book.project.book
     chapters = book.project.book / "chapters"
@@ -199,4 +148,4 @@ def test_a_staged_copy_follows_the_book_without_its_chapters(toy):
     _staged_copy(toy.project, "smoke")
     assert (copy / "intro.md").read_text() == "changed"
     assert not (copy / "ledger.md").exists()
-    assert (copy / "chapters" / "coin.ipynb").read_text() == "of smoke"
+    assert not (copy / "chapters").exists(), "a build makes them"

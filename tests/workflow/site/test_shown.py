@@ -3,7 +3,7 @@ from collections import Counter
 import nbformat
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.site import marks, shown
+from ntpcompanion.workflow.site import shown
 from ntpcompanion.workflow.site.marks import marks_of
 from ntpcompanion.workflow.site.shown import chapter_marks, prose_marks
 
@@ -29,26 +29,9 @@ def test_a_page_may_show_what_it_includes(tmp_path):
     assert prose_marks(tmp_path, pages, texts) == {"intro": Counter(), "ledger": marks_of(ROW)}
 
 
-def test_a_page_without_fault_is_read_once_until_it_or_its_marks_change(tmp_path, monkeypatch):
-    html = tmp_path / "html"
-    html.mkdir()
-    (html / "a.html").write_text(CARD)
-    (html / "b.html").write_text("<p>text</p>")
-    read, whole = [], marks.page_faults
-
-    def page_faults(text, expected, *, chapter):
-        read.append(text)
-        return whole(text, expected, chapter=chapter)
-
-    monkeypatch.setattr(marks, "page_faults", page_faults)
-    own = {"a": marks_of(CARD)}
-    assert shown._mark_faults(html, own) == shown._mark_faults(html, own) == []
-    assert read == [CARD, "<p>text</p>"]
-    (html / "b.html").write_text("<p>other</p>")
-    assert shown._mark_faults(html, own) == []
-    assert read[2:] == ["<p>other</p>"]
-    for _ in range(2):
-        (fault,) = shown._mark_faults(html, {})
-        assert fault.startswith("a.html shows a card #claim-a that no stored run")
-    (tmp_path / shown.CHECKED).write_text("damaged")
-    assert shown._mark_faults(html, own) == []
+def test_every_page_is_read(tmp_path):
+    (tmp_path / "a.html").write_text(CARD)
+    (tmp_path / "b.html").write_text("<p>text</p>")
+    assert shown._mark_faults(tmp_path, {"a": marks_of(CARD)}) == []
+    (fault,) = shown._mark_faults(tmp_path, {})
+    assert fault.startswith("a.html shows a card #claim-a that no stored run")

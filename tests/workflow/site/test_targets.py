@@ -28,7 +28,7 @@ def test_a_release_is_site_ledger_and_sums_and_the_same_book_makes_the_same_byte
         (tmp_path / name).write_text(name)
     data = tmp_path / "book" / "chapters" / "_data"
     data.mkdir(parents=True)
-    for name in ("ledger.json", "ledger.csv", "ledger.schema.json"):
+    for name in ("ledger.json", "ledger.csv"):
         (data / name).write_text(name)
     folder, found = tmp_path / "_build" / "release", []
     for _ in range(2):

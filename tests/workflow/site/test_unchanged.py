@@ -10,7 +10,7 @@ import pytest
 
 from ntpcompanion.workflow.base.files import hash_of, read_sealed, write_sealed
 from ntpcompanion.workflow.running.freshness import key
-from ntpcompanion.workflow.site import unchanged
+from ntpcompanion.workflow.site.sphinx_extension import FILE
 from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
 
 PAGES = {"index.html": "<p>One half.</p>", "chapters/coin.html": "<p>A coin.</p>"}
@@ -29,7 +29,6 @@ READ = ["words.txt", "seen.txt"]
 MADE = [
     "_build/html/index.html",
     "_build/html/chapters/coin.html",
-    "_build/schemas/claims.json",
     "book/chapters/coin.ipynb",
     "book/chapters/coin.json",
 ]
@@ -140,8 +139,15 @@ def test_nothing_is_noted_of_a_build_whose_sources_changed_meanwhile(built):
     assert not nothing_to_do(built)
 
 
-def test_what_the_last_rendering_read_elsewhere_counts(built, monkeypatch):
-    monkeypatch.setattr(unchanged, "outdated_pages", lambda folder: {"intro"})
+def test_what_a_page_included_counts(built):
+    part = built.project.root / "part.txt"
+    part.write_text("one")
+    doctrees = built.project.root / "_build/html-work/_build/.doctrees"
+    doctrees.mkdir(parents=True)
+    (doctrees / FILE).write_text(json.dumps({str(part): hash_of(part)}))
+    remember(built.project, "book", built.runs(), sources_digest(built.project))
+    assert nothing_to_do(built)
+    part.write_text("two")
     assert not nothing_to_do(built)
 
 

@@ -35,11 +35,7 @@ def test_progress_names_each_state():
     assert in_words(Progress(2, {"failed": 0, "done": 2})) == "2 done"
 
 
-def test_runs_and_time_are_said_before_anything_is_started(instant):
-    instant.execute("smoke", ["coin"])
-    (run,) = instant.runs("smoke", ["coin"])
-    text = run.results.read_text()
-    assert '"seconds": ' in text
+def test_runs_are_said_before_anything_is_started(instant):
     planned = read_sweep(
         instant.project, "coin", ["n=10:40:10"], seeds="0:2", fixed=[], profile="smoke"
     )
@@ -48,8 +44,8 @@ def test_runs_and_time_are_said_before_anything_is_started(instant):
         {"n": 10, "seed": 1},
         {"n": 20, "seed": 0},
     ]
-    assert planned_in_words(planned, 2, None).startswith(
-        "coin-smoke: 6 runs; 6 to make by 2 processes, in about "
+    assert planned_in_words(planned, 2, None) == (
+        "coin-smoke: 6 runs; 6 to make by 2 processes. How long is known after the first."
     )
     assert planned_in_words(planned, None, "tcp://there:1") == (
         "coin-smoke: 6 runs; 6 to make on tcp://there:1. How long is known after the first."
@@ -93,13 +89,8 @@ def test_a_list_is_read_one_by_one(values):
     assert parse_values(",".join(values), str, "--grid n") == values
 
 
-def test_commas_between_brackets_and_quotation_marks_separate_nothing():
-    assert parse_values("[1,2],(3, 4),'a,b', x", str, "--grid n") == [
-        "[1,2]",
-        "(3, 4)",
-        "'a,b'",
-        "x",
-    ]
+def test_commas_between_brackets_separate_nothing():
+    assert parse_values("[1,2],[3, 4]", str, "--grid n") == ["[1, 2]", "[3, 4]"]
 
 
 def test_without_ranges_a_colon_is_a_letter():
@@ -116,20 +107,15 @@ def test_quotation_marks_give_every_text(values):
 
 
 def test_an_apostrophe_or_bracket_within_a_text_is_a_letter():
-    def texts(text):
-        return parse_values(text, str, "--grid word", ranges=False)
+    assert parse_values("don't, can't,[a", str, "--grid word", ranges=False) == [
+        "don't", "can't", "[a",
+    ]  # fmt: skip
 
-    assert texts("don't,can't") == ["don't", "can't"]
-    assert texts("'a,b',c") == ["a,b", "c"]
-    assert texts("'',\"it's\", :( ,[a") == ["", "it's", ":(", "[a"]
-    assert parse_values("don't,won't,[1, 'a,]']", str, "--grid n") == [
-        "don't",
-        "won't",
-        "[1, 'a,]']",
-    ]
-    for wrong in ("'a,b", "'a'b,c", '"', "'\\x'"):
-        with pytest.raises(WorkflowError, match=r"begins with a quotation mark and is not a text"):
-            texts(wrong)
+
+@pytest.mark.parametrize("text", ["'a,b", "'a'b,c", '"', "'\\x'", "'a,b',c"])
+def test_what_python_would_write_otherwise_is_named(text):
+    with pytest.raises(WorkflowError, match=r"which are not as Python writes them"):
+        parse_values(text, str, "--grid word", ranges=False)
 
 
 @pytest.mark.parametrize(

@@ -62,27 +62,6 @@
     if (opened) target.scrollIntoView();
   }
 
-  /* The text of a citation goes to the clipboard; where that is refused it is selected, for the reader's own copy. */
-  function addCopy(block) {
-    const button = document.createElement("button");
-    button.type = "button";
-    button.className = "ntp-copy";
-    button.textContent = "Copy";
-    const say = (word) => {
-      button.textContent = word;
-      setTimeout(() => { button.textContent = "Copy"; }, 2000);
-    };
-    const select = () => {
-      getSelection().selectAllChildren(block);
-      say(document.execCommand("copy") ? "Copied" : "Selected");
-    };
-    button.addEventListener("click", () => {
-      if (!navigator.clipboard) select();
-      else navigator.clipboard.writeText(block.textContent).then(() => say("Copied"), select);
-    });
-    block.after(button);
-  }
-
   /* A browser may break a line behind a hyphen. In a command it must not: `--profile` in two parts is another command. */
   function keepWords(block) {
     const walker = document.createTreeWalker(block, NodeFilter.SHOW_TEXT), found = [];
@@ -107,7 +86,6 @@
       if (bar) bar.prepend(button);
       else document.body.prepend(button);
     }
-    document.querySelectorAll(".ntp-cite").forEach(addCopy);
     document.querySelectorAll(".highlight-bash pre").forEach(keepWords);
     openTarget();
     window.addEventListener("hashchange", openTarget);

@@ -1,46 +1,21 @@
 """The stored values of claims, in `tests/baselines`: read, written, and brought up to date."""
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_atomically
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.running.declared import RECORD
+from ntpcompanion.workflow.running.results import Result
 
 NO_INPUT = "-"
-RECORD = "record "  # with a name: an input that is a record
 Baselines = Mapping[str, Mapping[str, Measurement]]  # by the key of the input, by claim
 Entries = dict[str, dict[str, Measurement]]  # the same, to be written
 
 
-@runtime_checkable
-class Run(Protocol):
-    """What a comparison reads of a stored run."""
-
-    @property
-    def notebook(self) -> str:
-        """The name of the notebook."""
-
-    @property
-    def overrides(self) -> Mapping[str, object]:
-        """The parameters that were given with `-p`."""
-
-    @property
-    def measurements(self) -> Sequence[Measurement]:
-        """What it measured."""
-
-    @property
-    def key_parts(self) -> Mapping[str, Any]:
-        """What decided its numbers; `inputs` are the hashes of the files it was given."""
-
-    @property
-    def measured(self) -> set[str]:
-        """The ids of the claims it measured."""
-
-
-def input_key(result: Run) -> str:
+def input_key(result: Result) -> str:
     """`NO_INPUT` for a notebook without inputs, else one hash of them all: the value of a claim
     depends on the text it was measured on.
     """
@@ -49,7 +24,7 @@ def input_key(result: Run) -> str:
 
 
 def updated(
-    stored: Baselines, results: Mapping[str, Run], claims: Collection[str] | None = None
+    stored: Baselines, results: Mapping[str, Result], claims: Collection[str] | None = None
 ) -> Entries:
     """The baselines with the present values put in; those of other texts and of notebooks that were
     not run are kept, those of records that were made anew are dropped, and so are those of claims
@@ -68,7 +43,7 @@ def updated(
     return {key: dict(sorted(values.items())) for key, values in sorted(new.items()) if values}
 
 
-def _reads_text(result: Run) -> bool:
+def _reads_text(result: Result) -> bool:
     return any(not name.startswith(RECORD) for name in result.key_parts["inputs"])
 
 

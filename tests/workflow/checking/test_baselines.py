@@ -4,7 +4,7 @@ import re
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.claims import baselines
+from ntpcompanion.workflow.checking import baselines
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.results import Result

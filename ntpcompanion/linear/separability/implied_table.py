@@ -1,0 +1,319 @@
+"""Any text: of all tables that the loss cannot tell from it the one of largest entropy. The loss
+comes arbitrarily close to that entropy, whether or not the text is compatible and separable.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from jaxtyping import Bool, Float
+from scipy.sparse.linalg import LinearOperator, cg
+from scipy.special import entr, logsumexp
+
+from ntpcompanion.checks import Positive, Size, checked
+from ntpcompanion.linear.separability.certificates import (
+    MASS_TOLERANCE,
+    check_certificate,
+    check_weights,
+)
+from ntpcompanion.linear.separability.decision import Verdict, check_separability
+from ntpcompanion.linear.separability.ties import project_onto_F, unit_rows
+from ntpcompanion.linear.tables.contexts import ContextTable
+
+# Newton steps; each lowers the logit of an improbable token by about 1.
+NEWTON_STEPS = 1000
+# Of the moments, with embeddings whose second moments are the identity. Rounding leaves some 1e-15.
+MOMENT_TOLERANCE = 1e-13
+# Of `gap`, in nats, and of the moments, when proofs are read again.
+GAP_TOLERANCE = 1e-10
+# Conjugate gradients stop here: more digits of a Newton step are rounding where p̃ is tiny.
+STEP_TOLERANCE = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class ImpliedSupport:
+    """Which tokens have a positive probability in the implied table, with proofs on both sides.
+
+    Fields
+    ------
+    mask
+        (m, V), the supports of p̃.
+    certificates
+        for each enlargement of the supports a Γ, (m, V), that proves it: EᵀΓ = 0, Γ1 = 0, not
+        positive off the supports so far, and negative at the tokens that are added.
+    separating
+        W^d, (V, d): ties on `mask`, margins of at least 1 off it. None if nothing is off it.
+    """
+
+    mask: Bool[np.ndarray, "m V"]
+    certificates: tuple[Float[np.ndarray, "m V"], ...]
+    separating: Float[np.ndarray, "V d"] | None
+
+    @checked
+    def verify(self, table: ContextTable) -> bool:
+        """Read the proofs again, every condition anew from `table`."""
+        support, proved = table.support.toarray(), True
+        for gamma in self.certificates:
+            proved &= check_certificate(_uniform(table, support), gamma).holds
+            support = support | _negative(table, support, gamma)
+        if self.separating is not None:
+            proved &= check_weights(_uniform(table, support), self.separating).holds
+        complete = self.separating is not None or bool(support.all())
+        return bool(proved and complete and np.array_equal(support, self.mask))
+
+
+@dataclass(frozen=True, eq=False)
+class ImpliedTable:
+    """The implied table p̃ of a text p: of all tables with Σ_j π_j p̃_j h_jᵀ = Σ_j π_j p_j h_jᵀ, the
+    one of largest entropy.
+
+    Fields
+    ------
+    original
+        the text's own table.
+    support
+        where p̃ is positive: decided with proofs, not read off `next_token`, whose smallest entries
+        may be 0 by underflow.
+    next_token
+        p̃, (m, V).
+    entropy
+        Σ_j π_j H(p̃_j) in nats: the infimum of the text's cross-entropy over all decoders.
+    finite_part
+        W*, (V, d): the decoder of least norm with the log-odds of p̃ on `support`. It minimizes the
+        loss where `has_minimizer`.
+    gap
+        in nats: the loss in the limit of W* + γ W^d, γ → ∞, minus `entropy`. Zero but for rounding.
+    moment_error
+        the largest entry of Σ_j π_j (p̃_j − p_j) x_jᵀ, x_j the embeddings in coordinates in which
+        their second moments are the identity.
+    """
+
+    original: ContextTable
+    support: ImpliedSupport
+    next_token: Float[np.ndarray, "m V"]
+    entropy: float
+    finite_part: Float[np.ndarray, "V d"]
+    gap: float
+    moment_error: float
+
+    @property
+    def has_minimizer(self) -> bool:
+        """Whether the loss attains its infimum: in p̃ every token can follow every context."""
+        return self.support.separating is None
+
+    @property
+    def table(self) -> ContextTable:
+        """p̃ with the embeddings and frequencies of the text: compatible and separable, with the
+        same loss at every decoder.
+
+        Raises ValueError if the loss has a minimizer, or if a positive entry of p̃ is below 1e-308.
+        """
+        if self.has_minimizer:
+            raise ValueError(
+                "The loss has a minimizer, `finite_part`: in the implied table every token can "
+                "follow every context, and nothing grows."
+            )
+        if (self.next_token[self.support.mask] == 0).any():
+            raise ValueError(
+                "Some positive probabilities of the implied table are below 1e-308, the smallest "
+                "that floats hold."
+            )
+        return ContextTable(self.original.embeddings, self.next_token, self.original.weight)
+
+    def verify(self) -> bool:
+        """Read the proofs of the supports again, and the two errors."""
+        small = max(abs(self.gap), self.moment_error) <= GAP_TOLERANCE
+        return small and self.support.verify(self.original)
+
+
+@checked
+def implied_table(
+    table: ContextTable, *, max_iterations: Size = 6_300, time_limit: Positive | None = None
+) -> ImpliedTable:
+    """Maximize Σ_j π_j H(p̃_j) over the tables with the moments of `table`: what linear decoders
+    tend to predict, for any text.
+
+    Parameters
+    ----------
+    table
+        the contexts, neither compatible nor separable in general.
+    max_iterations, time_limit
+        of each `check_separability`.
+
+    Returns
+    -------
+    ImpliedTable
+        p̃ with proofs of its supports, its entropy, and its finite part W*.
+
+    Raises
+    ------
+    ValueError
+        as `check_separability`.
+    RuntimeError
+        supports that stay undecided, or moments that Newton's method does not match.
+
+    Notes
+    -----
+    The cross-entropy depends on p through Σ_j π_j p_j h_jᵀ only. So at every decoder p̃ has the same
+    loss, and its entropy is a lower bound, which is reached: p̃ is compatible by Lagrange's
+    conditions, and separable because its supports are the largest that the moments allow. Token v
+    is in the support of context j if it is in that of the text, or if some certificate of
+    non-separability has Γ_jv < 0: the entropy has an infinite slope from p̃ towards p̃ − s Γ / π.
+    `check_separability` gives such certificates, until a decoder separates what is left.
+
+    On these supports p̃ is a softmax, found by Newton's method and conjugate gradients: O(m r V) for
+    each of their steps, r the rank of the embeddings. Dense (m, V) arrays.
+
+    For two classes: Albert and Anderson, Biometrika 71 (1984), "overlap".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, implied_table
+    >>> p = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # two contexts with one embedding
+    >>> implied = implied_table(ContextTable(np.ones((2, 1)), p, np.array([0.75, 0.25])))
+    >>> implied.next_token.round(4).tolist()  # the third token follows neither
+    [[0.75, 0.25, 0.0], [0.75, 0.25, 0.0]]
+    >>> round(implied.entropy, 4), implied.has_minimizer, implied.verify()
+    (0.5623, False, True)
+    """
+    support = implied_support(table, max_iterations=max_iterations, time_limit=time_limit)
+    weight = table.weight[:, None]
+    left, scale, right = np.linalg.svd(np.sqrt(weight) * table.embeddings, full_matrices=False)
+    rank = int(np.count_nonzero(scale > max(left.shape) * np.finfo(float).eps * scale.max()))
+    rows, p = left[:, :rank] / np.sqrt(weight), table.distributions.toarray()
+    X = _fit_softmax(rows, weight, p, support.mask)
+    log_q = _log_softmax(rows @ X, support.mask)
+    q, finite_logs = np.exp(log_q), np.where(support.mask, log_q, 0.0)
+    decoder = X.T @ (right[:rank] / scale[:rank, None])
+    if support.separating is not None:
+        decoder = project_onto_F(_uniform(table, support.mask), decoder)
+    return ImpliedTable(
+        original=table,
+        support=support,
+        next_token=q,
+        entropy=float((weight * entr(q)).sum()),
+        finite_part=decoder,
+        gap=float((weight * (q - p) * finite_logs).sum()),
+        moment_error=float(np.abs(rows.T @ (weight * (q - p))).max(initial=0.0)),
+    )
+
+
+@checked
+def implied_support(
+    table: ContextTable, *, max_iterations: Size = 6_300, time_limit: Positive | None = None
+) -> ImpliedSupport:
+    """The supports of the implied table: the largest that tables with the moments of `table` have.
+
+    Parameters
+    ----------
+    table
+        the contexts.
+    max_iterations, time_limit
+        of each `check_separability`.
+
+    Returns
+    -------
+    ImpliedSupport
+        the supports, a certificate for each enlargement, and what separates them from the rest.
+
+    Raises
+    ------
+    ValueError
+        as `check_separability`.
+    RuntimeError
+        a search that ended undecided.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable
+    >>> from ntpcompanion.linear.separability.implied_table import implied_support
+    >>> p = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # two contexts with one embedding
+    >>> table = ContextTable(np.ones((2, 1)), p, np.array([0.75, 0.25]))
+    >>> implied_support(table).mask.tolist()
+    [[True, True, False], [True, True, False]]
+    """
+    mask = table.support.toarray()
+    certificates: list[np.ndarray] = []
+    while not mask.all():
+        answer = check_separability(
+            _uniform(table, mask), max_iterations=max_iterations, time_limit=time_limit
+        )
+        if answer.verdict is Verdict.UNDECIDED:
+            raise RuntimeError(
+                "`implied_support` cannot tell which tokens have a positive probability: a search "
+                f"for a decoder or a certificate ended undecided (‖EᵀΓ‖/‖Γ‖ = {answer.gap:.2g}). "
+                f"Raise `max_iterations`, {max_iterations} now, or `time_limit`."
+            )
+        if answer.certificate is None:
+            return ImpliedSupport(mask, tuple(certificates), answer.weights)
+        mask = mask | _negative(table, mask, answer.certificate)
+        certificates.append(answer.certificate)
+    return ImpliedSupport(mask, tuple(certificates), None)
+
+
+def _uniform(table: ContextTable, support: Bool[np.ndarray, "m V"]) -> ContextTable:
+    return ContextTable(
+        table.embeddings, support / support.sum(axis=1, keepdims=True), table.weight
+    )
+
+
+def _negative(
+    table: ContextTable, support: Bool[np.ndarray, "m V"], gamma: Float[np.ndarray, "m V"]
+) -> Bool[np.ndarray, "m V"]:
+    """Off `support`, where Γ is negative beyond rounding. What is smaller is asked for again by the
+    next certificate.
+    """
+    gamma = gamma * unit_rows(table.embeddings)[1][:, None]
+    return ~support & (gamma < -MASS_TOLERANCE * np.abs(gamma).max())
+
+
+def _fit_softmax(
+    rows: Float[np.ndarray, "m r"],
+    weight: Float[np.ndarray, "m 1"],
+    p: Float[np.ndarray, "m V"],
+    support: Bool[np.ndarray, "m V"],
+) -> Float[np.ndarray, "r V"]:
+    """The X for which the softmax of rows X over the supports has the moments of p, by damped
+    Newton steps on a convex function; `rows` have the second moments 1.
+    """
+    X, error = np.zeros((rows.shape[1], support.shape[1])), np.inf
+    for _ in range(NEWTON_STEPS):
+        q = np.exp(_log_softmax(rows @ X, support))
+        gradient = rows.T @ (weight * (q - p))
+        error = float(np.abs(gradient).max(initial=0.0))
+        if error <= MOMENT_TOLERANCE:
+            return X
+
+        step = cg(
+            LinearOperator((X.size, X.size), partial(_curve, rows, weight, q), dtype=float),
+            gradient.ravel(),
+            rtol=min(0.1, max(error, STEP_TOLERANCE)),
+            maxiter=X.size,
+        )[0].reshape(X.shape)
+        moved = np.where(support, rows @ step, np.nan)
+        reach = np.nanmax(np.nanmax(moved, axis=1) - np.nanmin(moved, axis=1))
+        X = X - step * (np.log1p(reach) / reach if reach > 0 else 1.0)
+    raise RuntimeError(
+        f"`implied_table` matches the moments to {error:.2g} only, after {NEWTON_STEPS} steps of "
+        "Newton's method. Embeddings of very different lengths are the usual reason."
+    )
+
+
+def _curve(
+    rows: Float[np.ndarray, "m r"],
+    weight: Float[np.ndarray, "m 1"],
+    q: Float[np.ndarray, "m V"],
+    x: Float[np.ndarray, " rV"],
+) -> Float[np.ndarray, " rV"]:
+    moved = rows @ x.reshape(rows.shape[1], -1)
+    moved = q * (moved - (q * moved).sum(axis=1, keepdims=True))
+    return (rows.T @ (weight * moved)).ravel()
+
+
+def _log_softmax(
+    logits: Float[np.ndarray, "m V"], support: Bool[np.ndarray, "m V"]
+) -> Float[np.ndarray, "m V"]:
+    logits = np.where(support, logits, -np.inf)
+    return logits - logsumexp(logits, axis=1, keepdims=True)
