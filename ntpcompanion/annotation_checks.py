@@ -191,7 +191,8 @@ def _any_of(parts: Any, marks: Any) -> Test | None:
                 errors.append(error)
         if len(errors) > 1 and plain:
             names = " or ".join(kind.__name__ for kind in kinds)
-            raise ValueError(f"`{name}` must be a {names}, got {described(value)}.")
+            plan = " Of a plan, pass what `build()` returns." if hasattr(value, "build") else ""
+            raise ValueError(f"`{name}` must be a {names}, got {described(value)}.{plan}")
         raise errors[0]
 
     return test

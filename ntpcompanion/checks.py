@@ -6,11 +6,14 @@ is wanted. What an annotation alone does not say stands beside it: `Annotated[in
 a `need` of the whole call. Nothing is converted: a function gets what its caller gave.
 """
 
+import ast
+import builtins
 import dataclasses
 import functools
 import inspect
 import re
 import sys
+import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -93,14 +96,15 @@ class need:
     ------
     argument
         the one that is named in the sentence.
-    test
-        of arguments, and lengths of axes, which it names as its own; true where it holds.
+    condition
+        an expression in arguments, lengths of axes and names of the module, such as
+        "len(seeds) == len(stack)"; true where it holds.
     wanted, advice
         as of `Is`.
     """
 
     argument: str
-    test: Callable[..., object]
+    condition: str
     wanted: str
     advice: str = ""
 
@@ -163,7 +167,7 @@ def checked(*needs: Any) -> Any:
     --------
     >>> from typing import Annotated
     >>> from ntpcompanion.checks import Range, checked, need
-    >>> @checked(need("high", lambda low, high: low <= high, "be at least `low` = {low}"))
+    >>> @checked(need("high", "low <= high", "be at least `low` = {low}"))
     ... def middle(low: Annotated[int, Range(0)], high: int) -> int:
     ...     return (low + high) // 2
     >>> middle(1, 4)
@@ -243,7 +247,8 @@ class _Reader:
         # most programs call few functions, and what checks imports this module
         from ntpcompanion.annotation_checks import Call, check_one_device, make_test, reject
 
-        self.annotations, self.needs, self.apart = annotations, needs, apart
+        self.annotations, self.apart, self.names = annotations, apart, names
+        self.needs = [(each, *_compiled(each.condition, annotations, names)) for each in needs]
         self.call, self.reject = Call, reject
         names = {**names, "torch": sys.modules.get("torch")}
         read = {name: _evaluated(each, names) for name, each in annotations.items()}
@@ -263,13 +268,24 @@ class _Reader:
             if name in named:
                 test(name, named[name], call)
         values = {**call.lengths, **call.named}
-        for one in self.needs:
-            code = one.test.__code__
-            names = code.co_varnames[: code.co_argcount]
-            if all(name in values for name in names) and not one.test(
-                *(values[name] for name in names)
-            ):
+        for one, condition, asked in self.needs:
+            if asked <= values.keys() and not eval(condition, {**self.names, **values}):
                 self.reject(one.argument, call.named[one.argument], one, call)
+
+
+def _compiled(
+    condition: str, annotations: Mapping[str, Any], names: Mapping[str, Any]
+) -> tuple[types.CodeType, set[str]]:
+    """A condition, and the arguments and lengths of axes that it asks for."""
+    tree = ast.parse(condition, mode="eval")
+    used = {(each.id, type(each.ctx)) for each in ast.walk(tree) if isinstance(each, ast.Name)}
+    asked = {
+        name
+        for name, context in used
+        if name in annotations
+        or not (name in names or hasattr(builtins, name) or (name, ast.Store) in used)
+    }
+    return compile(tree, "<need>", "eval"), asked
 
 
 @no_type_check

@@ -118,9 +118,11 @@ def check(
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
     """
-    for option, file, like in (("summary", summary, "check.md"), ("json", json, "check.json")):
+    for option, file, example in (("summary", summary, "check.md"), ("json", json, "check.json")):
         if file in (Path(), Path("-")):
-            raise WorkflowError(f"`--{option}` names no file. Name one, like `--{option} {like}`.")
+            raise WorkflowError(
+                f"`--{option}` names no file. Name one, like `--{option} {example}`."
+            )
     if update and parameter:
         raise WorkflowError(
             "`--update` takes no `-p`: a baseline holds what the parameters of the profile give. "

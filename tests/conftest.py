@@ -27,7 +27,7 @@ settings.register_profile(
 settings.load_profile("derandomized")
 
 
-# The tests of these rooms compute in floating point.
+# The tests of these packages compute in floating point.
 NUMERICAL = {
     "linear", "geometry", "flatness", "dyck", "languages", "networks", "attention", "capacity",
     "planning", "generalization", "mlm", "experiments",

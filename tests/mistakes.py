@@ -63,7 +63,7 @@ def wrong_calls(
     right: Mapping[str, tuple[Callable, dict]],
     own: Mapping[str, tuple] | None = None,
 ) -> Callable:
-    """The test of a room that each of its `trials` is answered by sentences."""
+    """The test of a package that each of its `trials` is answered by sentences."""
 
     @pytest.mark.parametrize(("call", "arguments", "argument", "values"), trials(rows, right, own))
     @pytest.mark.usefixtures("unchecked_shapes")

@@ -92,7 +92,7 @@ def commands_of(setting: Setting) -> dict[str, list[str]]:
         "tests": [
             *(sys.executable, "-m", "pytest", "-q", "-m", CHOSEN, "-p", "no:cacheprovider"),
             *("-o", f"addopts={OPTIONS}"),
-            *(f"tests/{room}" for room in sorted(NUMERICAL)),
+            *(f"tests/{package}" for package in sorted(NUMERICAL)),
         ],
     }
 

@@ -143,7 +143,7 @@ def test_what_is_right_is_handed_on_as_it_is(annotation, value):
 
 
 def test_arguments_of_a_call_are_compared():
-    @checked(need("b", lambda a, b: len(a) < b, "be more than in `a`, for n = {n}"))
+    @checked(need("b", "len(a) < b", "be more than in `a`, for n = {n}"))
     def function(a: Float[Tensor, "n d"], b: int = 9, *, c: Float[Tensor, "d {b}"] | None = None):
         return a
 
@@ -165,7 +165,7 @@ def test_arguments_of_a_call_are_compared():
 
 
 def test_a_bound_of_another_argument_is_looked_at_after_that():
-    @checked(need("x", lambda n: n > 1, "hold several, not {n}"))
+    @checked(need("x", "n > 1", "hold several, not {n}"))
     def function(x: Annotated[Int[np.ndarray, " n"], Range(0, "most - 1")], most: Size):
         return x
 
@@ -204,7 +204,7 @@ def test_entries_are_not_looked_at_under_vmap():
 
 
 @dataclasses.dataclass(frozen=True)
-@checked(need("b", lambda a, b: a <= b, "be at least `a` = {a}"))
+@checked(need("b", "a <= b", "be at least `a` = {a}"))
 class Plan:
     a: Size
     b: int = 3

@@ -73,9 +73,9 @@ def test_no_line_of_a_docstring_is_a_letter_alone():
     ] == []
 
 
-def undocumented(room: str, name: str) -> Iterator[str]:
-    """What the docstring of a name of a face leaves out."""
-    found = found_at(room, name)
+def undocumented(package: str, name: str) -> Iterator[str]:
+    """What the docstring of a public name leaves out."""
+    found = found_at(package, name)
     text = inspect.getdoc(found) or ""
     if not inspect.isclass(found):
         for parameter in inspect.signature(found).parameters:
@@ -90,7 +90,7 @@ def undocumented(room: str, name: str) -> Iterator[str]:
 
 def test_every_function_of_a_face_documents_its_arguments_and_result_with_an_example():
     assert [
-        f"{room}.{name} has no docstring or leaves out {what}"
-        for room, name in SCIENCE
-        for what in undocumented(room, name)
+        f"{package}.{name} has no docstring or leaves out {what}"
+        for package, name in SCIENCE
+        for what in undocumented(package, name)
     ] == []

@@ -120,7 +120,7 @@ WORKFLOW = (
 )
 
 
-def room(path):
+def package_of(path):
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
@@ -136,14 +136,14 @@ def imported(path):
 
 
 def test_imports_follow_the_map():
-    unknown = {room(path) for path in FILES} - set(MAY_IMPORT)
+    unknown = {package_of(path) for path in FILES} - set(MAY_IMPORT)
     assert not unknown, f"{sorted(unknown)} not on the map: say what they may import"
     stray = {
         f"{relative(path)} may not import {name}"
         for path in FILES
         for name in imported(path)
         if name.startswith("ntpcompanion.")
-        and name.split(".")[1] not in MAY_IMPORT[room(path)] | {room(path)}
+        and name.split(".")[1] not in MAY_IMPORT[package_of(path)] | {package_of(path)}
     }
     assert stray == set()
 
@@ -179,7 +179,7 @@ def test_numerical_and_drawing_libraries_stay_in_their_rooms():
     found = {
         path.name
         for path in FILES
-        if room(path) in ("workflow", "terminal", "terminal_checks", "options", "cli")
+        if package_of(path) in ("workflow", "terminal", "terminal_checks", "options", "cli")
         for name in imported(path)
         if name.split(".")[0] in heavy
     }

@@ -1,4 +1,4 @@
-"""The faces of the rooms: what they list is there, documented, and loaded when it is asked for."""
+"""What a stub lists is there, documented, and loaded when it is asked for."""
 
 import ast
 import importlib
@@ -9,15 +9,15 @@ import sys
 
 import pytest
 
-from tests.public_names import MODULES, NAMES, PUBLIC, ROOMS, face
+from tests.public_names import MODULES, NAMES, PACKAGES, PUBLIC, imported
 from tests.sources import FILES, PACKAGE, ROOT, parsed
 
 HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib", "seaborn"}
 
 
-def listed(room):
+def listed(package):
     """`__all__` of the stub, in its order."""
-    tree = parsed(PACKAGE / room / "__init__.pyi")
+    tree = parsed(PACKAGE / package / "__init__.pyi")
     return next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign))
 
 
@@ -30,24 +30,24 @@ def loaded_by(code):
 
 
 def test_a_face_lists_about_fifteen_names_all_of_which_are_there():
-    for room in ROOMS:
-        names = listed(room)
-        assert set(names) == set(PUBLIC[room]) == set(face(room).__all__), room
-        assert len(names) == len(set(names)), room
-        met = [name for name in names if (room, name) not in MODULES]  # each experiment is one
-        assert len(met) <= (40 if room == "plots" else 20), room
+    for package in PACKAGES:
+        names = listed(package)
+        assert set(names) == set(PUBLIC[package]) == set(imported(package).__all__), package
+        assert len(names) == len(set(names)), package
+        met = [name for name in names if (package, name) not in MODULES]  # each experiment is one
+        assert len(met) <= (40 if package == "plots" else 20), package
 
 
 def test_a_name_is_that_of_the_module_that_defines_it():
     """And no re-export."""
     elsewhere = []
-    for room, name in NAMES:
-        if (room, name) not in MODULES:
-            defined = f"ntpcompanion.{room}.{PUBLIC[room][name].rpartition('.')[0]}"
-            found = getattr(face(room), name)
+    for package, name in NAMES:
+        if (package, name) not in MODULES:
+            defined = f"ntpcompanion.{package}.{PUBLIC[package][name].rpartition('.')[0]}"
+            found = getattr(imported(package), name)
             same = found is getattr(importlib.import_module(defined), name)
             if not same or getattr(found, "__module__", defined) != defined:
-                elsewhere.append(f"{room}.{name}")
+                elsewhere.append(f"{package}.{name}")
     assert elsewhere == []
 
 
@@ -58,26 +58,26 @@ def test_every_experiment_that_a_record_can_name_is_a_name_of_its_room():
         if path.is_relative_to(PACKAGE / "experiments")
         and {"Plan", "Result", "run"} <= {getattr(node, "name", "") for node in parsed(path).body}
     }
-    shown = {name for room, name in MODULES if room == "experiments"}
+    shown = {name for package, name in MODULES if package == "experiments"}
     assert experiments <= shown
     for name in shown:
         module = importlib.import_module(f"ntpcompanion.experiments.{PUBLIC['experiments'][name]}")
-        assert getattr(face("experiments"), name) is module
+        assert getattr(imported("experiments"), name) is module
 
 
 def test_importing_a_room_loads_none_of_its_modules_and_nothing_heavy():
-    """One process for all rooms: what is loaded after each."""
+    """One process for all packages: what is loaded after each."""
     script = f"""
 import importlib, json, sys
 loaded = {{}}
-for room in {ROOMS}:
-    importlib.import_module("ntpcompanion." + room)
-    own = [name for name in sys.modules if name.startswith(f"ntpcompanion.{{room}}.")]
-    loaded[room] = own + sorted({HEAVY} & set(sys.modules))
+for package in {PACKAGES}:
+    importlib.import_module("ntpcompanion." + package)
+    own = [name for name in sys.modules if name.startswith(f"ntpcompanion.{{package}}.")]
+    loaded[package] = own + sorted({HEAVY} & set(sys.modules))
 print(json.dumps(loaded))
 """
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert json.loads(run.stdout) == {room: [] for room in ROOMS}
+    assert json.loads(run.stdout) == {package: [] for package in PACKAGES}
 
 
 def test_a_name_loads_its_module_and_not_its_neighbours():
@@ -93,15 +93,15 @@ def test_a_plan_of_a_network_loads_no_torch():
 
 def test_a_function_keeps_its_name_where_its_module_is_loaded_first():
     """Each in a process that has loaded nothing of ours yet; libraries are loaded once for all."""
-    same = [(room, name) for room, name in NAMES if PUBLIC[room][name] == f"{name}.{name}"]
+    same = [(package, name) for package, name in NAMES if PUBLIC[package][name] == f"{name}.{name}"]
     assert same
     loaded_by(
         f"""
-for room, name in {same}:
+for package, name in {same}:
     for module in [module for module in sys.modules if module.startswith("ntpcompanion")]:
         del sys.modules[module]
-    exec(f"import ntpcompanion.{{room}}.{{name}}, ntpcompanion.{{room}} as room_itself")
-    assert callable(getattr(room_itself, name)), (room, name)
+    exec(f"import ntpcompanion.{{package}}.{{name}}, ntpcompanion.{{package}} as package_itself")
+    assert callable(getattr(package_itself, name)), (package, name)
 """
     )
 
@@ -126,7 +126,7 @@ def test_without_its_packages_a_name_says_which_extra_to_install(code, missing):
 
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="solve_svm"):
-        _ = face("linear").solve_svm
+        _ = imported("linear").solve_svm
 
 
 def test_drawing_loads_torch_and_solvers_for_those_figures_only_that_need_them():
@@ -136,9 +136,11 @@ def test_drawing_loads_torch_and_solvers_for_those_figures_only_that_need_them()
 
 
 def test_every_name_of_a_face_stands_on_the_page_of_its_room():
-    pages = {room: (ROOT / "book" / "api" / f"{room}.md").read_text() for room in ROOMS}
+    pages = {package: (ROOT / "book" / "api" / f"{package}.md").read_text() for package in PACKAGES}
     assert [
-        f"{room}.{name}"
-        for room, name in NAMES
-        if not re.search(rf"ntpcompanion\.{room}\.(\w+\.)?{name}$|^\|.*`{name}`", pages[room], re.M)
+        f"{package}.{name}"
+        for package, name in NAMES
+        if not re.search(
+            rf"ntpcompanion\.{package}\.(\w+\.)?{name}$|^\|.*`{name}`", pages[package], re.M
+        )
     ] == []

@@ -16,7 +16,7 @@ LONGER_FUNCTIONS: dict[str, str] = {}  # with the reason
 LARGER_ROOMS = {"lazy_names": "two functions, one inside the other"}
 
 
-def room(path: Path) -> str:
+def package_of(path: Path) -> str:
     parts = path.relative_to(PACKAGE).with_suffix("").parts
     return "/".join(parts[:2]) if parts[0] == "workflow" else parts[0]
 
@@ -31,13 +31,13 @@ def lines_of(function: ast.FunctionDef) -> int:
 
 @pytest.fixture(scope="module")
 def functions() -> dict[str, dict[str, int]]:
-    """Lines of each function, by room and by path and name."""
+    """Lines of each function, by package and by path and name."""
     found: dict[str, dict[str, int]] = defaultdict(dict)
     for path in FILES:
         for node in ast.walk(parsed(path)):
             if isinstance(node, ast.FunctionDef):
                 name = f"{relative(path)} {node.name}"
-                found[room(path)][f"{name}:{node.lineno}"] = lines_of(node)
+                found[package_of(path)][f"{name}:{node.lineno}"] = lines_of(node)
     return found
 
 

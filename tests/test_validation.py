@@ -1,4 +1,4 @@
-"""Every rejection once, and the same mistake with the same sentence in every room."""
+"""Every rejection once, and the same mistake with the same sentence in every package."""
 
 import re
 

@@ -112,7 +112,7 @@ Decoder = Annotated[ArrayLike, Shape("*sets d")]
 Positions = Annotated[ArrayLike, Shape("{len(sequences.tokens)}")]
 BEST = need(
     "best",
-    lambda sequences, best: np.isin(np.asarray(best), np.arange(sequences.length)).all(),
+    "np.isin(np.asarray(best), np.arange(sequences.length)).all()",
     "hold positions 0 … {sequences.length} − 1",
 )
 Several = Annotated[int, Range(2)]

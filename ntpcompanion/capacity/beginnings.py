@@ -172,13 +172,7 @@ def _numbered(documents: Sequence[Sequence[str]]) -> Int[np.ndarray, "n T"]:
     return np.unique(words, return_inverse=True)[1].reshape(words.shape)
 
 
-@checked(
-    need(
-        "successors",
-        lambda num_states, successors: successors <= num_states,
-        "be at most `num_states` = {num_states}",
-    )
-)
+@checked(need("successors", "successors <= num_states", "be at most `num_states` = {num_states}"))
 def markov_documents(
     num_documents: Size,
     num_tokens: Size,

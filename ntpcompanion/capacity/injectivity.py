@@ -48,9 +48,9 @@ def all_contexts(vocab_size: Size, longest: Size) -> Contexts:
 @checked(
     need(
         "vectors",
-        lambda contexts, vectors: max(map(len, contexts)) <= len(vectors),
+        "max(map(len, contexts)) <= len(vectors)",
         "have a table for each position of the longest context",
-    ),
+    )
 )
 def attend_last(
     contexts: Annotated[Contexts, Length(), Range(0, "vectors.shape[1] - 1")],

@@ -111,8 +111,8 @@ Runs = Annotated[Float[np.ndarray, " replicas"] | Float[Tensor, " replicas"], Fi
 
 
 @checked(
-    need("denominators", lambda denominators: sum(denominators) != 0, "not have mean 0"),
-    need("numerators", lambda numerators: len(numerators) > 1, "hold at least 2 replicas"),
+    need("denominators", "sum(denominators) != 0", "not have mean 0"),
+    need("numerators", "len(numerators) > 1", "hold at least 2 replicas"),
 )
 def ratio_of_means(numerators: Runs, denominators: Runs) -> tuple[float, float]:
     """The mean of one vector over that of another, each with an entry for every run, and the

@@ -33,11 +33,7 @@ BATCH_ENTRIES = 2**16
 ORDER_OF_SUMS = 100
 
 
-@checked(
-    need(
-        "vectors", lambda theta, vectors: theta.dtype == vectors.dtype, "have the dtype of `theta`"
-    )
-)
+@checked(need("vectors", "theta.dtype == vectors.dtype", "have the dtype of `theta`"))
 def hessian_products(
     loss: Loss, theta: Theta, vectors: Float[Tensor, "k d"]
 ) -> Float[Tensor, "k d"]:

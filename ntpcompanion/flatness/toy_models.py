@@ -56,9 +56,7 @@ def imbalance(thetas: Float[Tensor, "*any 2"]) -> Float[Tensor, "*any"]:
     return a**2 - b**2
 
 
-@checked(
-    need("a", lambda distribution, a: len(a) == len(distribution), "be as long as the distribution")
-)
+@checked(need("a", "len(a) == len(distribution)", "be as long as the distribution"))
 def softmax_product(distribution: Sequence[Positive], a: Sequence[NotZero]) -> ToyModel:
     """One distribution over c classes with logits a⊙b, θ = (a, b), from the given a and b = (log
     Pr) / a.

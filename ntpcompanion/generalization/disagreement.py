@@ -61,12 +61,10 @@ class Disagreement:
 
 
 @checked(
-    need("labels", lambda labels: np.ndim(labels) < 3, "be classes, or a row for each input"),
+    need("labels", "np.ndim(labels) < 3", "be classes, or a row for each input"),
     need(
         "predictions",
-        lambda predictions, labels: (
-            np.ndim(labels) < 2 or np.asarray(predictions).max() < np.shape(labels)[1]
-        ),
+        "np.ndim(labels) < 2 or np.asarray(predictions).max() < np.shape(labels)[1]",
         "be columns of `labels`",
     ),
 )

@@ -55,7 +55,7 @@ SIGNS = Is(lambda labels: np.isin(np.asarray(labels), (-1, 1)).all(), "be −1 o
 Radius = Annotated[ArrayLike, Shape("..."), Range(0)]
 ONE_OR_EACH = need(
     "radius",
-    lambda labels, radius: np.shape(radius) in ((), np.shape(labels)[:1]),
+    "np.shape(radius) in ((), np.shape(labels)[:1])",
     "be a number, or one for each of the {stack} data sets",
 )
 

@@ -107,13 +107,7 @@ class ConfidenceShift:
     groups: Float[np.ndarray, " groups"]
 
 
-@checked(
-    need(
-        "groups",
-        lambda teacher_logits, groups: groups <= len(teacher_logits),
-        "be at most {m}, the points",
-    )
-)
+@checked(need("groups", "groups <= len(teacher_logits)", "be at most {m}, the points"))
 def confidence_shift(
     teacher_logits: Annotated[
         ArrayLike,

@@ -15,7 +15,7 @@ NEGLIGIBLE = 1e-12
 @checked(
     need(
         "blocks",
-        lambda states, vocab, blocks: states % blocks == 0 and vocab % blocks == 0,
+        "states % blocks == 0 and vocab % blocks == 0",
         "divide `states` = {states} and `vocab` = {vocab}",
     )
 )

@@ -12,9 +12,7 @@ from ntpcompanion.networks.transformer import Transformer
 INITIAL_DEVIATION = 0.02  # of the entries of embeddings and weight matrices, as in BERT
 
 
-@checked(
-    need("causal", lambda plan, causal: plan.kind != "lstm" or not causal, "be false for an LSTM")
-)
+@checked(need("causal", "plan.kind != 'lstm' or not causal", "be false for an LSTM"))
 def build_model(
     plan: ModelPlan,
     seed: Seed,
@@ -63,7 +61,7 @@ def build_model(
     torch.Size([1, 1, 20])
     """
     with torch.device("meta"):
-        model = _shaped(plan, causal)
+        model = _uninitialized(plan, causal)
     if torch.device(device).type == "meta":
         return model
     model = model.to_empty(device="cpu")
@@ -74,7 +72,7 @@ def build_model(
     return model.to(device)
 
 
-def _shaped(plan: ModelPlan, causal: bool) -> LanguageModel:
+def _uninitialized(plan: ModelPlan, causal: bool) -> LanguageModel:
     if plan.kind == "transformer":
         return Transformer(plan, causal=causal)
     return BidirectionalLSTM(plan)

@@ -8,10 +8,10 @@ from ntpcompanion.checks import Count, Is, Size, checked, need
 
 @dataclass(frozen=True)
 @checked(
-    need("heads", lambda width, heads: width % heads == 0, "divide `width` = {width}"),
-    need("heads", lambda kind, heads: kind != "lstm" or heads == 1, "be 1 for an LSTM"),
-    need("inner", lambda kind, inner: (inner > 0) == (kind != "lstm"), "be 0 for an LSTM only"),
-    need("width", lambda kind, width: kind != "lstm" or width % 2 == 0, "be even for an LSTM"),
+    need("heads", "width % heads == 0", "divide `width` = {width}"),
+    need("heads", "kind != 'lstm' or heads == 1", "be 1 for an LSTM"),
+    need("inner", "(inner > 0) == (kind != 'lstm')", "be 0 for an LSTM only"),
+    need("width", "kind != 'lstm' or width % 2 == 0", "be even for an LSTM"),
 )
 class ModelPlan:
     """The shape of a language model.

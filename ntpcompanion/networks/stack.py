@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.func import functional_call, vmap
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.checks import Device, Is, Length, Positive, Range, Seed, Size, checked, need
+from ntpcompanion.checks import Device, Is, Length, Positive, Range, Seed, Size, checked
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION, build_model
 from ntpcompanion.networks.language_model import FIRST_WORD, LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
@@ -25,13 +25,7 @@ TwoSided = Annotated[LanguageModel, Is(lambda model: not getattr(model, "causal"
 
 
 @dataclass(frozen=True, eq=False)
-@checked(
-    need(
-        "parameters",
-        lambda parameters: len({p.shape[0] for p in parameters.values() if p.ndim}) == 1,
-        "hold tensors that have a first axis of as many networks",
-    )
-)
+@checked
 class Stack:
     """Networks of one shape, computed together: small networks leave most of a processor idle, and
     a stack of them costs little more than one.
@@ -61,7 +55,13 @@ class Stack:
     """
 
     plan: ModelPlan
-    parameters: dict[str, Tensor]
+    parameters: Annotated[
+        dict[str, Tensor],
+        Is(
+            lambda parameters: len({p.shape[0] for p in parameters.values() if p.ndim}) == 1,
+            "hold tensors that have a first axis of as many networks",
+        ),
+    ]
 
     def __len__(self) -> int:
         return len(self.parameters["bias"])

@@ -109,10 +109,10 @@ def build_planner(
 
 
 @checked(
-    need("model", lambda model, task: model.plan.words >= task.labels + 4, "have all words"),
+    need("model", "model.plan.words >= task.labels + 4", "have all words"),
     need(
         "model",
-        lambda model, prefix, fed: model.plan.positions >= prefix.shape[1] + fed.shape[1],
+        "model.plan.positions >= prefix.shape[1] + fed.shape[1]",
         "have a position for each token of questions and answers",
         "Build it for the longest task.",
     ),
@@ -167,7 +167,7 @@ def answer_logits(
 @checked(
     need(
         "objective",
-        lambda graphs, objective: len(objective.weights) == graphs.task.length,
+        "len(objective.weights) == graphs.task.length",
         "have a weight for each of the {graphs.task.length} tokens of an answer",
     )
 )
@@ -216,7 +216,7 @@ def answer_loss(model: Planner, graphs: Graphs, objective: Objective) -> Float[T
     return losses.view_as(answer).mean(0) @ (weights / weights.sum())
 
 
-@checked(need("model", lambda model, task: model.plan.words >= task.labels + 4, "have all words"))
+@checked(need("model", "model.plan.words >= task.labels + 4", "have all words"))
 def network_predictor(
     model: Planner, task: PathStar, *, teacherless: bool = False, batch: Size = 256
 ) -> Predictor:

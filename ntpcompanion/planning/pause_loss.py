@@ -12,7 +12,7 @@ from ntpcompanion.planning.pauses import PAUSE
 @checked(
     need(
         "generator",
-        lambda tokens, generator: tokens.device.type in (generator.device.type, "meta"),
+        "tokens.device.type in (generator.device.type, 'meta')",
         "be on the device of `tokens`",
     )
 )
@@ -61,12 +61,10 @@ def insert_pauses(
 @checked(
     need(
         "tokens",
-        lambda logits, tokens: ((tokens == PAUSE) | (tokens >= 0) & (tokens < logits.shape[2]))[
-            :, 1:
-        ].all(),
+        "((tokens == PAUSE) | (tokens >= 0) & (tokens < logits.shape[2]))[:, 1:].all()",
         "be words of the logits or pauses (−3)",
     ),
-    need("tokens", lambda tokens: (tokens[:, 1:] != PAUSE).any(), "hold a word after a first one"),
+    need("tokens", "(tokens[:, 1:] != PAUSE).any()", "hold a word after a first one"),
 )
 def pause_masked_loss(
     logits: Float[Tensor, "batch length words"], tokens: Int64[Tensor, "batch length"]

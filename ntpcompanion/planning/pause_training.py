@@ -5,26 +5,25 @@ from typing import Annotated
 
 import torch
 
-from ntpcompanion.checks import Count, Length, Positive, Range, checked, need
+from ntpcompanion.checks import Length, Positive, Range, checked
 from ntpcompanion.planning.parity import ParityQuestions
 from ntpcompanion.planning.pauses import PauseDecoder
 
 WARMUP = 50  # steps in which the rate rises to its value
 
 
-@checked(
-    need(
-        "pauses",
-        lambda decoder, questions, pauses: (
-            questions.prefixes.shape[1] + pauses <= decoder.model.plan.positions
-        ),
-        "leave `questions` enough of the {decoder.model.plan.positions} positions of the model",
-    )
-)
+@checked
 def train_with_pauses(
     decoder: PauseDecoder,
     questions: ParityQuestions,
-    pauses: Count,
+    pauses: Annotated[
+        int,
+        Range(
+            0,
+            "decoder.model.plan.positions - questions.prefixes.shape[1]",
+            "(positions that `questions` leave)",
+        ),
+    ],
     *,
     eval_steps: Annotated[Collection[int], Length(1), Range(0)],
     learning_rate: Positive,

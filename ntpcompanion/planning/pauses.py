@@ -103,12 +103,12 @@ class PauseDecoder(nn.Module):
     @checked(
         need(
             "prefix",
-            lambda self, prefix: prefix.shape[1] <= self.model.plan.positions,
+            "prefix.shape[1] <= self.model.plan.positions",
             "have at most {self.model.plan.positions} columns, the `positions` of the model",
         ),
         need(
             "pauses",
-            lambda self, prefix, pauses: prefix.shape[1] + pauses <= self.model.plan.positions,
+            "prefix.shape[1] + pauses <= self.model.plan.positions",
             "leave `prefix` enough of the {self.model.plan.positions} positions of the model",
         ),
     )

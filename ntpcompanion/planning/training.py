@@ -41,18 +41,13 @@ class Evaluation:
 @checked(
     need(
         "objectives",
-        lambda held_out, objectives: (
-            [len(each.weights) for each in objectives] == [each.task.length for each in held_out]
-        ),
+        "[len(each.weights) for each in objectives] == [each.task.length for each in held_out]",
         "hold one for each task of `held_out`, with a weight for each token of its answers",
     ),
     need(
         "fixed",
-        lambda held_out, fixed: (
-            fixed is None
-            or [each.task.length * (len(each) > 0) for each in fixed]
-            == [each.task.length for each in held_out]
-        ),
+        "fixed is None or [(e.task.length, len(e) > 0) for e in fixed]"
+        " == [(e.task.length, True) for e in held_out]",
         "hold graphs of each task, with answers as long as those of `held_out`",
     ),
 )

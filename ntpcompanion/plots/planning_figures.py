@@ -74,9 +74,7 @@ def draw_path_star(
     return ax
 
 
-@checked(
-    need("panels", lambda panels, titles: len(panels) == len(titles), "be one for each of `titles`")
-)
+@checked(need("panels", "len(panels) == len(titles)", "be one for each of `titles`"))
 def draw_courses(
     panels: Annotated[Sequence[Axes], Length(1)],
     courses: pd.DataFrame,

@@ -21,7 +21,7 @@ Expected = Annotated[
 ]
 
 
-@checked(need("low", lambda low, high: low <= high, "not lie above `high` = {high:g}"))
+@checked(need("low", "low <= high", "not lie above `high` = {high:g}"))
 def verdict_on(low: float, high: float, delta: Expected) -> Decision:
     """The verdict of an interval on an expected effect of at least `delta`, the smallest effect of
     interest with the sign of the direction that a paper states.

@@ -15,7 +15,7 @@ from ntpcompanion.mlm.data.masked_sentences import batch_generator, draw_batch
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS
 from ntpcompanion.mlm.probes.probe import ProbePlan, linear_probe
 from ntpcompanion.mlm.training import stacked_training
-from ntpcompanion.mlm.training.cuda_graph import captured
+from ntpcompanion.mlm.training.cuda_graph import as_cuda_graph
 from ntpcompanion.mlm.training.stacked_regularizers import AdversarialPlan, adversary
 from ntpcompanion.mlm.training.train import masked_loss, train
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
@@ -143,7 +143,7 @@ def test_gpu_share(timing):
 
 def stacked_steps(seeds, device, adversarial, count, compute_as) -> Callable[[], object]:
     """A call makes `count` steps of networks of width 32, as the study of models of the same loss
-    makes them: batches of 128, exact labels. `compute_as` stands for `captured`.
+    makes them: batches of 128, exact labels. `compute_as` stands for `as_cuda_graph`.
     """
     spec, device = LANGUAGE_PLANS["hmm-8"], torch.device(device)
     language, term = spec.build(device), None
@@ -158,7 +158,7 @@ def stacked_steps(seeds, device, adversarial, count, compute_as) -> Callable[[],
     trained = stacked_training.train_stack(
         start, plan, language, seeds, "timed", labels="exact", term=term, eval_steps=stops
     )
-    with patch.object(stacked_training, "captured", compute_as):
+    with patch.object(stacked_training, "as_cuda_graph", compute_as):
         next(trained)
     return lambda: next(trained).loss.tolist()  # waits for the GPU
 
@@ -167,7 +167,7 @@ def as_graph(timing, seeds, *, device="cuda", adversarial=False, count=50):
     """Steps as one CUDA graph against the same kernels, launched one by one."""
     graph, launched = (
         stacked_steps(seeds, device, adversarial, count, compute_as)
-        for compute_as in (captured, lambda compute, _: compute)
+        for compute_as in (as_cuda_graph, lambda compute, _: compute)
     )
     timing.pair(
         ("one CUDA graph", graph),

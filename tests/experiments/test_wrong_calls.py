@@ -1,4 +1,4 @@
-"""Arguments of the public names of this room, wrong in every way that a user may get them wrong.
+"""Arguments of the public names of this package, wrong in every way that a user may get them wrong.
 
 Plans of whole experiments are read by pydantic, and have tests of their own.
 """

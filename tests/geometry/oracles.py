@@ -1,4 +1,4 @@
-"""The programs of the room as cvxpy writes them: slow, and independent of what they test."""
+"""The programs of the package as cvxpy writes them: slow, and independent of what they test."""
 
 import cvxpy as cp
 import numpy as np

@@ -1,5 +1,5 @@
 """Arguments of the languages themselves, and of what makes them from files, wrong in every way that
-a user may get them wrong; the functions of the room are in tests/test_wrong_calls.py.
+a user may get them wrong; the functions of the package are in tests/test_wrong_calls.py.
 """
 
 import numpy as np

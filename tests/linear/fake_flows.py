@@ -18,7 +18,7 @@ from ntpcompanion.linear import (
     solve_ntp_svm,
     step_bound,
 )
-from ntpcompanion.linear.dynamics.convergence_rate import growth_exponent
+from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
 from ntpcompanion.linear.dynamics.flow_angle import predict_distance
 from ntpcompanion.linear.dynamics.regularization_path import regularization_path
 from ntpcompanion.linear.dynamics.trajectory import last_decoders, stability_edge
@@ -37,7 +37,7 @@ ACROSS = DRAWN - INSIDE - np.vdot(DRAWN, SVM) / SIZE**2 * SVM  # orthogonal to F
 ACROSS *= SIZE / np.linalg.norm(ACROSS)
 INSIDE /= np.linalg.norm(INSIDE)
 
-EXPONENT = growth_exponent(TABLE, SOLVED)
+EXPONENT = convergence_rate(TABLE, SOLVED)
 SETTLING = np.linspace(6, 9, 4) / EXPONENT
 MIDDLE = np.array([30.0, 60, 120, 240, 480])
 LATE, LEMMA = np.geomspace(1e3, 1e6, 8), np.geomspace(5, 5e3, 30)
@@ -119,7 +119,7 @@ def constant(path):
 
 
 def log_excess(growing, finite, scale):
-    return LOSS.log_excess(LOSS.at(finite, growing, scale))
+    return LOSS.log_excess(LOSS.point(finite, growing, scale))
 
 
 def losses(path):

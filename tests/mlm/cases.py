@@ -1,4 +1,4 @@
-"""Small languages and plans that the tests of this room share."""
+"""Small languages and plans that the tests of this package share."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Every argument of the public names of this room, wrong in every way that a user may get it
+"""Every argument of the public names of this package, wrong in every way that a user may get it
 wrong.
 """
 

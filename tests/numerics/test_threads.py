@@ -17,7 +17,7 @@ from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics import threads
 
-# the room's face has a function of that name
+# the package has a function of that name
 path_module = inspect.getmodule(regularization_path)
 POOLS = ThreadpoolController().select(user_api="blas")
 

@@ -1,5 +1,5 @@
-"""The tool makes books of others, too: nothing in it names this one's notebooks, rooms, claims or
-papers.
+"""The tool makes books of others, too: nothing in it names this one's notebooks, packages, claims
+or papers.
 """
 
 import re
@@ -14,7 +14,7 @@ FILES = sorted(
     for path in FOLDER.rglob("*")
     if path.suffix in (".css", ".html", ".js", ".md", ".py", ".pyi", ".toml", ".yml", ".bib")
 )
-SHARED = {"experiments", "plots"}  # rooms that other books have or use
+SHARED = {"experiments", "plots"}  # packages that other books have or use
 ENGLISH = {"networks", "statistics"}  # ordinary words
 
 
@@ -32,7 +32,7 @@ def names_of_this_book():
 
 
 NAMES = names_of_this_book() - SHARED - ENGLISH
-# `linear-gradient` is not a room, `--ntp-ink` no claim
+# `linear-gradient` is not a package, `--ntp-ink` no claim
 NAMED = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, NAMES))})(?![\w-])")
 
 

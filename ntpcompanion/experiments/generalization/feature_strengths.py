@@ -35,13 +35,13 @@ class Training(NamedTuple):
     last_layer: bool = False  # SAM of the last layer alone
 
 
-TRAININGS = {
+MODELS = {
     "SAM": Training(1.0, (0.3, 0.8)),
     "SAM of the last layer": Training(1.0, (0.3, 0.8), last_layer=True),
     "exchangeable": Training(2.0, (0.5, 0.5), mirrored=True),
     "useless": Training(0.0, (0.3, 1.0)),
 }
-COMPARED = tuple(TRAININGS)[:3]  # where hard over easy feature means something
+COMPARED = tuple(MODELS)[:3]  # where hard over easy feature means something
 
 
 class Plan(experiment.Plan):
@@ -88,7 +88,7 @@ class Plan(experiment.Plan):
 class Model(experiment.Result):
     """A model where its training loss first falls to a level."""
 
-    model: Annotated[str, Field(description="one of `TRAININGS`")]
+    model: Annotated[str, Field(description="one of `MODELS`")]
     loss: Annotated[float, Field(description="the level (nats)")]
     rho: float
     seed: Annotated[int, Field(description="of the data set, from 0")]
@@ -200,7 +200,7 @@ def run(plan: Plan) -> Result:
     >>> found.slope("SAM", "ratio").mean > 0, found.exceptions
     (True, 0)
     """
-    trained = {name: _train(plan, training) for name, training in TRAININGS.items()}
+    trained = {name: _train(plan, training) for name, training in MODELS.items()}
     data, models = trained["SAM"]
     middle = models[plan.middle]
     weights, uphill = (

@@ -23,7 +23,7 @@ class Training(NamedTuple):
     fraction: float = 1.0  # of the plan's steps
 
 
-TRAININGS = {
+RUNS = {
     "GD, small start": Training("gd", 2.0, 0.1),
     "GD, large start": Training("gd", 2.0, 1.0),
     "Adam, small start": Training("adam", 1e-3, 0.1, fraction=0.25),
@@ -42,7 +42,7 @@ class End(experiment.Result):
     """Where one training on one table ends."""
 
     table: int
-    run: Annotated[str, Field(description="one of `TRAININGS`")]
+    run: Annotated[str, Field(description="one of `RUNS`")]
     steps: int
     cosine: Annotated[float, Field(description="of the logits and the SVM's solution")]
 
@@ -98,7 +98,7 @@ def _ends(plan: Plan, number: int) -> list[End]:
     sizes = (len(table), plan.vocab_size), (plan.vocab_size, plan.vocab_size)
     first = [rng.standard_normal(size) for size in sizes]
     ends = []
-    for name, training in TRAININGS.items():
+    for name, training in RUNS.items():
         steps = int(plan.steps * training.fraction)
         trained = train_factors(
             table,

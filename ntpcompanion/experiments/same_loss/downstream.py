@@ -10,7 +10,13 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm, Intervention, Start
+from ntpcompanion.experiments.same_loss.interventions import (
+    PRETRAINING,
+    Arm,
+    Intervention,
+    Measured,
+    Start,
+)
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
 from ntpcompanion.experiments.same_loss.study_measures import measure_arm, with_slopes
 from ntpcompanion.experiments.same_loss.study_probes import study_references
@@ -115,7 +121,7 @@ class CheckpointStore:
                 arm["strengths"],
                 arm["seeds"],
                 Stack(plan, {key: p.to(device) for key, p in arm["parameters"].items()}),
-                measured=arm["measured"],
+                measured=Measured(arm["measured"]),
             )
             for arm in state["arms"]
         ]
@@ -185,7 +191,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
         stack = trained_stack(
             untrained, plan.training, language, seeds, PRETRAINING, labels=plan.labels
         )
-        yield Arm("saturated", strengths, seeds, stack, "all")
+        yield Arm("saturated", strengths, seeds, stack, Measured.ALL)
 
     (saturated,) = store.arms("saturated", shape, device.type, pretrained)
     start = Start(
@@ -197,7 +203,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
         plan.labels,
         suite.tasks[plan.suite.places[0]].train,
     )
-    arms = [Arm("untrained", strengths, seeds, untrained, "all"), saturated]
+    arms = [Arm("untrained", strengths, seeds, untrained, Measured.ALL), saturated]
     for number, intervention in enumerate(plan.interventions):
         name = f"{number}-{intervention.kind}"
         arms += store.arms(name, shape, device.type, partial(intervention.arms, start))
@@ -226,6 +232,6 @@ def _state_of(arm: Arm) -> dict[str, Any]:
         "kind": arm.kind,
         "strengths": arm.strengths,
         "seeds": arm.seeds,
-        "measured": arm.measured,
+        "measured": arm.measured.value,
         "parameters": {name: p.detach() for name, p in arm.stack.parameters.items()},
     }

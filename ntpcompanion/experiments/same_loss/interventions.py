@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import partial
 from itertools import product
 from typing import Annotated, Literal, get_args
@@ -21,8 +22,26 @@ from ntpcompanion.networks.stack import Stack
 from ntpcompanion.validation import as_number, check_choice, check_instance
 
 PRETRAINING = "pretraining"  # against an adversary the sentences are those of the normal training
-Measured = Literal["loss", "first", "all"]
 Weights = Annotated[tuple[float, ...], Field(min_length=1)]
+
+
+class Measured(StrEnum):
+    """How much is measured of the models of an arm, beside loss and traces."""
+
+    LOSS = "loss"
+    FIRST = "first"
+    ALL = "all"
+
+    def tasks(self, positions: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of the positions whose tasks are measured."""
+        if self is Measured.LOSS:
+            return ()
+        return positions if self is Measured.ALL else positions[:1]
+
+    @property
+    def protocols(self) -> bool:
+        """Whether the paper's own protocols are run on the first task, beside converged probes."""
+        return self is Measured.ALL
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,15 +51,14 @@ class Arm:
     Fields
     ------
     measured
-        how much of each: "loss" and trace only, also the "first" task by converged probes, or
-        "all" tasks, and the first one by the paper's own protocols, too.
+        how much of each, by default the first task by converged probes.
     """
 
     kind: str
     strengths: list[float]
     seeds: list[int]
     stack: Stack
-    measured: Measured = "first"
+    measured: Measured = Measured.FIRST
 
 
 @dataclass(frozen=True, eq=False)
@@ -144,7 +162,7 @@ class Noise:
         """The models after SGD ("sgd") and after the anneal ("annealed")."""
         strengths, seeds, stack = _crossed(start, self.rates, start.saturated)
         stack = trained_stack(stack, self.sgd, start.language, seeds, "sgd", rates=strengths)
-        yield Arm("sgd", strengths, seeds, stack, "loss")
+        yield Arm("sgd", strengths, seeds, stack, Measured.LOSS)
         stack = trained_stack(
             stack, self.anneal, start.language, seeds, "anneal", labels=start.labels
         )
@@ -192,7 +210,7 @@ class Adversarial:
             labels=start.labels,
             term=adversary(plans, seeds, start.downstream),
         )
-        yield Arm("adversarial", strengths, seeds, stack, "all")
+        yield Arm("adversarial", strengths, seeds, stack, Measured.ALL)
 
 
 @dataclass(frozen=True)

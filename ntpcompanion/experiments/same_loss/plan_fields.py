@@ -3,37 +3,41 @@
 from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
-from pydantic import Discriminator, WrapSerializer, WrapValidator
+from pydantic import BeforeValidator, Discriminator, WrapValidator
 
 from ntpcompanion.mlm.data.language_plans import HMMPlan, PCFGPlan
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, MODEL_PLANS, named
 from ntpcompanion.networks.network_plan import ModelPlan
 
-
-def _or_by_name(
-    field: str, plans: Mapping[str, object]
-) -> Callable[[Any, Callable[[Any], object]], object]:
-    def read(value: Any, handler: Callable[[Any], object]) -> object:
-        return named(field, value, plans) if isinstance(value, str) else handler(value)
-
-    return read
-
-
-# fields that the plans did not always have, with the values that stand for what was before
-ADDED = {"transition": 1.0, "emission": 1.0, "pairs": None, "words_each": None}
+# those with a name, by the field of a plan that takes it
+PLANS: Mapping[str, Mapping[str, object]] = {"language": LANGUAGE_PLANS, "model": MODEL_PLANS}
+# by family, the fields that version 1 of its plans did not have, with the values that it meant
+SINCE_VERSION_2: Mapping[str, Mapping[str, object]] = {
+    "hmm": {"transition": 1.0, "emission": 1.0},
+    "pcfg": {"pairs": None, "words_each": None},
+}
 
 
-def _without_added(plan: object, handler: Callable[[object], dict[str, Any]]) -> dict[str, Any]:
-    """The fields of a plan, added ones only where they say something: so a record that was made
-    before them still equals what the present code finds.
+def migrated(stored: Any) -> Any:
+    """A stored language of version 1, as in the results of mlm_hmm and mlm_pcfg, with the fields of
+    version 2. What is of version 2, or not a stored language, is returned as it is.
     """
-    written = handler(plan)
-    return {name: value for name, value in written.items() if (name, value) not in ADDED.items()}
+    if isinstance(stored, dict):
+        for family, added in SINCE_VERSION_2.items():
+            if stored.get("family") == family:
+                return {**added, **stored}
+    return stored
 
 
-# one of the two random families, told apart by the field `family`
-OneLanguage = Annotated[HMMPlan | PCFGPlan, Discriminator("family"), WrapSerializer(_without_added)]
+def _or_by_name(value: Any, handler: Callable[..., object], info: Any) -> object:
+    if isinstance(value, str):
+        return named(info.field_name, value, PLANS[info.field_name])
+    return handler(value)
+
+
+# one of the two random families, distinguished by the field `family`
+OneLanguage = Annotated[HMMPlan | PCFGPlan, Discriminator("family"), BeforeValidator(migrated)]
 # the same, or a key of LANGUAGE_PLANS
-NamedLanguage = Annotated[OneLanguage, WrapValidator(_or_by_name("language", LANGUAGE_PLANS))]
+NamedLanguage = Annotated[OneLanguage, WrapValidator(_or_by_name)]
 # the shape of a network, or a key of MODEL_PLANS
-NamedModel = Annotated[ModelPlan, WrapValidator(_or_by_name("model", MODEL_PLANS))]
+NamedModel = Annotated[ModelPlan, WrapValidator(_or_by_name)]

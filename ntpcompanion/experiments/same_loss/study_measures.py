@@ -56,10 +56,9 @@ def _measured(arm: Arm, rows: Sequence[int], suite: StudySuite) -> list[StudyMod
         suite.uniforms,
         chunk=MODELS_PER_BATCH[stack.device.type][1],
     )
-    positions = {"loss": (), "first": suite.plan.places[:1], "all": suite.plan.places}[arm.measured]
     tasks = {
-        position: task_accuracies(stack, position, suite, protocols=arm.measured == "all")
-        for position in positions
+        position: task_accuracies(stack, position, suite, protocols=arm.measured.protocols)
+        for position in arm.measured.tasks(suite.plan.places)
     }
     return [
         StudyModel(

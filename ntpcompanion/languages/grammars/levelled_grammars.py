@@ -21,7 +21,7 @@ NO_LABEL = -1
 @checked(
     need(
         "words",
-        lambda grammar, words: None in (words, grammar.longest) or words <= grammar.longest,
+        "None in (words, grammar.longest) or words <= grammar.longest",
         "be at most {grammar.longest}, the words of the longest sentence of the grammar",
     )
 )
@@ -102,13 +102,7 @@ def span_labels(
     return torch.where((best > threshold) & (spans <= lengths), label, NO_LABEL)
 
 
-@checked(
-    need(
-        "symbols",
-        lambda symbols, depth: symbols >= depth,
-        "be at least `depth` = {depth}, one for each level",
-    )
-)
+@checked(need("symbols", "symbols >= depth", "be at least `depth` = {depth}, one for each level"))
 def random_levelled_pcfg(
     rng: np.random.Generator,
     *,

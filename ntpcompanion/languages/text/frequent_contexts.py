@@ -9,11 +9,7 @@ from ntpcompanion.languages.text.counting import ContextCounts
 
 
 @checked(
-    need(
-        "vocabulary",
-        lambda counts, vocabulary: len(vocabulary) >= counts.counts.shape[1],
-        "hold a word for each of the tokens",
-    )
+    need("vocabulary", "len(vocabulary) >= counts.counts.shape[1]", "hold a word for each token")
 )
 def frequent_contexts(
     counts: ContextCounts, vocabulary: Sequence[str], rows: Size, successors: Size = 3

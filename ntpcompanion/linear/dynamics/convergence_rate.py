@@ -17,7 +17,7 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 MIN_GAP, MIN_RATIO = 1e-9, 1e-12
 
 
-def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
+def convergence_rate(table: ContextTable, solution: NTPSVMSolution) -> float:
     """The a in dW / d log t = W^mm + O(t^{−b}), which holds along gradient flow for every b < a.
 
     The offset ρ of W = W^mm log t + W* + ρ settles like a gradient flow in log t. Near its limit
@@ -54,9 +54,9 @@ def growth_exponent(table: ContextTable, solution: NTPSVMSolution) -> float:
     --------
     >>> from ntpcompanion.linear import solve_ntp_svm
     >>> from ntpcompanion.linear.svm.complementarity import tilted_pair
-    >>> from ntpcompanion.linear.dynamics.convergence_rate import growth_exponent
+    >>> from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
     >>> table = tilted_pair(0.25)
-    >>> round(growth_exponent(table, solve_ntp_svm(table, tol=1e-12)), 6)
+    >>> round(convergence_rate(table, solve_ntp_svm(table, tol=1e-12)), 6)
     0.25
     """
     gap = complementarity_gap(table, solution)

@@ -170,7 +170,7 @@ class DecomposedLoss:
         moved = np.tensordot(np.exp(log_scale) * finite, self.bases.finite, 1)
         return self.finite_part + moved + np.tensordot(growing, self.bases.growing, 1)
 
-    def at(
+    def point(
         self, finite: Float[np.ndarray, " f"], growing: Float[np.ndarray, " g"], log_scale: float
     ) -> Point:
         """The probabilities at W* + s A + B. Cost O(m V (f + g))."""

@@ -88,7 +88,7 @@ def step_bound(table: ContextTable) -> float:
 @checked(
     need(
         "batch_size",
-        lambda optimizer, batch_size: (optimizer == "sgd") == (batch_size is not None),
+        "(optimizer == 'sgd') == (batch_size is not None)",
         "be an integer for 'sgd' and None for the others, here {optimizer!r}",
     )
 )

@@ -173,7 +173,7 @@ class _Integration:
         finite, growing = np.split(np.array(states), [self.size], axis=1)
         parts = list(zip(finite, growing, log_scales, strict=True))
         weights = np.array([self.loss.weights(*part) + unmoved for part in parts])
-        log_excess = np.array([self.loss.log_excess(self.loss.at(*part)) for part in parts])
+        log_excess = np.array([self.loss.log_excess(self.loss.point(*part)) for part in parts])
         falls = np.diff(log_excess, prepend=log_excess[0]) <= 100 * self.tol
         if not falls.all():
             self._give_up(
@@ -224,7 +224,7 @@ class _Integration:
         self.evaluations += 1
         if self.evaluations > EVALUATIONS:
             self._give_up(sigma, f"{EVALUATIONS} gradients are spent.")
-        return self.loss.gradient(self.loss.at(finite, growing, -sigma))
+        return self.loss.gradient(self.loss.point(finite, growing, -sigma))
 
     def _free(self, sigma: float, state: np.ndarray) -> np.ndarray:
         finite, growing = np.split(state, [self.size])
@@ -233,7 +233,7 @@ class _Integration:
 
     def _free_jacobian(self, sigma: float, state: np.ndarray) -> np.ndarray:
         inside, mixed, outside = self.loss.hessian(
-            self.loss.at(*np.split(state, [self.size]), -sigma)  # type: ignore[call-arg, arg-type]  # two parts
+            self.loss.point(*np.split(state, [self.size]), -sigma)  # type: ignore[call-arg, arg-type]  # two parts
         )
         upper = [np.eye(self.size) - np.exp(sigma) * inside, -np.exp(sigma) * mixed]
         return np.block([upper, [-np.exp(-sigma) * mixed.T, -outside]])
@@ -242,7 +242,7 @@ class _Integration:
         return -self._gradient(sigma, self._settle(sigma, growing), growing)[1]
 
     def _quasi_steady_jacobian(self, sigma: float, growing: np.ndarray) -> np.ndarray:
-        _, mixed, outside = self.loss.hessian(self.loss.at(self.settled, growing, -sigma))
+        _, mixed, outside = self.loss.hessian(self.loss.point(self.settled, growing, -sigma))
         answer = self.modes.T @ mixed  # the part in F answers to the other
         return np.exp(-sigma) * answer.T @ (answer / self.curvatures[:, None]) - outside
 
@@ -255,7 +255,7 @@ class _Integration:
         for _ in range(NEWTON_STEPS):
             step = self._newton_step(sigma, finite, growing)
             if np.linalg.norm(step) > before / 2:
-                self._use_curvature(self.loss.hessian(self.loss.at(finite, growing, -sigma))[0])
+                self._use_curvature(self.loss.hessian(self.loss.point(finite, growing, -sigma))[0])
                 step = self._newton_step(sigma, finite, growing)
             before = np.linalg.norm(step)
             if not np.isfinite(before):

@@ -175,7 +175,7 @@ class _Path:
     def _minimize(self) -> None:
         """W for the present λ."""
         for _ in range(NEWTON_STEPS):
-            point = self.loss.at(self.finite, self.growing, -self.nu)
+            point = self.loss.point(self.finite, self.growing, -self.nu)
             self.factor = lu_factor(self._hessian(*self.loss.hessian(point)))
             finite, growing = self._solve(-np.append(*self.loss.gradient(point)) - self._weights())
             reach = self.loss.largest_change(np.exp(-self.nu) * finite, growing)
@@ -215,7 +215,7 @@ class _Path:
         return (
             np.exp(
                 min(
-                    self.loss.log_excess(self.loss.at(finite, growing, -self.nu)) + self.nu,
+                    self.loss.log_excess(self.loss.point(finite, growing, -self.nu)) + self.nu,
                     LARGEST_LOG,
                 )
             )
@@ -231,7 +231,7 @@ class _Path:
         return np.split(lu_solve(self.factor, right), [self.size])
 
     def _certified(self, radius: float) -> tuple[np.ndarray, float, float, float, float]:
-        point = self.loss.at(self.finite, self.growing, -self.nu)
+        point = self.loss.point(self.finite, self.growing, -self.nu)
         gradient, W = np.append(*self.loss.gradient(point)), self._weights()
         length, excess = np.linalg.norm(gradient), self.loss.log_excess(point)
         gap = (

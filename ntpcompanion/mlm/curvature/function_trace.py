@@ -4,13 +4,14 @@ over inputs, and how much of it single inputs carry.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 from torch.func import vmap
 
-from ntpcompanion.checks import checked, need
+from ntpcompanion.checks import Is, checked
 from ntpcompanion.mlm.curvature.example_gradients import (
     Architecture,
     MaskedTokens,
@@ -50,17 +51,17 @@ class FunctionTraces:
     largest: Float[Tensor, " models"]
 
 
-@checked(
-    need(
-        "tokens",
-        lambda tokens: len(tokens) > 3,
-        "hold at least 4 sentences, for two halves and a standard error",
-    )
-)
+@checked
 def function_traces(
     network: Architecture,
     parameters: Mapping[str, Tensor],
-    tokens: MaskedTokens,
+    tokens: Annotated[
+        MaskedTokens,
+        Is(
+            lambda tokens: len(tokens) > 3,
+            "hold at least 4 sentences, for two halves and a standard error",
+        ),
+    ],
     positions: MaskPositions,
     uniforms: Uniforms,
 ) -> FunctionTraces:

@@ -15,7 +15,7 @@ from ntpcompanion.randomness import torch_stream
 Bits = Annotated[int, Range(2, 16)]
 
 
-@checked(need("seeds", lambda stack, seeds: len(seeds) == len(stack), "hold one for each network"))
+@checked(need("seeds", "len(seeds) == len(stack)", "hold one for each network"))
 def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seeds: Sequence[Count]) -> list[Stack]:
     """Copies of a stack with Gaussian noise in every parameter, in pairs θ + σξ, θ − σξ.
 

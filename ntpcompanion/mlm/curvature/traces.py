@@ -74,9 +74,7 @@ class Slope:
     square_stderr: Float[Tensor, " models"]
 
 
-@checked(
-    need("tokens", lambda tokens: len(tokens) > 1, "hold at least 2 sentences for a standard error")
-)
+@checked(need("tokens", "len(tokens) > 1", "hold at least 2 sentences for a standard error"))
 def measured_traces(
     network: Architecture,
     parameters: Mapping[str, Tensor],
@@ -170,13 +168,7 @@ def _summary(
     )
 
 
-@checked(
-    need(
-        "tokens",
-        lambda tokens, parts: len(tokens) >= parts,
-        "hold at least {parts} sentences, one for each of the `parts`",
-    )
-)
+@checked(need("tokens", "len(tokens) >= parts", "hold at least {parts} sentences, one a part"))
 def trace_slope(
     network: Architecture,
     parameters: Mapping[str, Tensor],

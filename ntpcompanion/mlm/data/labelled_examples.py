@@ -15,16 +15,10 @@ from ntpcompanion.validation import as_integer, check_range, described, require
 
 @dataclass(frozen=True, eq=False)
 @checked(
-    need(
-        "inputs",
-        lambda inputs, labels: inputs.shape[:1] == labels.shape,
-        "have a row for each of `labels`",
-    ),
+    need("inputs", "inputs.shape[:1] == labels.shape", "have a row for each of `labels`"),
     need(
         "labels",
-        lambda labels, classes: (
-            not labels.is_floating_point() and labels.min() >= 0 and labels.max() < classes
-        ),
+        "not labels.is_floating_point() and labels.min() >= 0 and (labels.max() < classes)",
         "lie between 0 and `classes` = {classes}, which is not one of them",
     ),
 )

@@ -78,15 +78,9 @@ class HMMPlan:
 @dataclass(frozen=True)
 @checked(
     need(
-        "nonterminals",
-        lambda nonterminals, depth: nonterminals >= depth,
-        "be at least `depth` = {depth}, one for each level",
+        "nonterminals", "nonterminals >= depth", "be at least `depth` = {depth}, one for each level"
     ),
-    need(
-        "words_each",
-        lambda words, words_each: words_each is None or words_each <= words,
-        "be at most `words` = {words}",
-    ),
+    need("words_each", "words_each is None or words_each <= words", "be at most `words` = {words}"),
 )
 class PCFGPlan:
     """A random levelled grammar, see `random_levelled_pcfg`, by default with as many rules for each

@@ -1,61 +1,13 @@
-"""Checks that several functions share: tensors of a shape, lists of seeds, languages
-whose labels are known.
-"""
+"""Lists of numbers as arguments that several functions share."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import torch
-
-from ntpcompanion.languages.grammars.pcfg import PCFG
-from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.validation import (
-    argument_check,
     as_integer,
     as_number,
-    check_shape,
-    check_tensor,
     described,
 )
-
-
-@argument_check
-def check_hmm_or_pcfg(language: object) -> None:
-    """ValueError unless the language is one of the two whose hidden states or symbols are known."""
-    if not isinstance(language, HMM | PCFG):
-        raise ValueError(
-            f"`language` must be an HMM or a PCFG, got {described(language)}. Of a plan, pass what "
-            "`build()` returns."
-        )
-
-
-def check_integers(
-    name: str, value: Any, shape: tuple[int | None, ...], description: str = ""
-) -> None:
-    """ValueError unless the value is a tensor of integers of a shape (None: any positive length);
-    `description` says what the entries are.
-    """
-    check_tensor(name, value)
-    check_shape(name, value.shape, shape, description)
-    if value.is_floating_point() or value.is_complex() or value.dtype == torch.bool:
-        raise ValueError(f"`{name}` must be a tensor of integers, got {described(value)}.")
-
-
-def check_numbers(
-    name: str, value: Any, shape: tuple[int | None, ...], description: str = ""
-) -> None:
-    """ValueError unless the value is a tensor of finite floating-point numbers of a shape."""
-    check_tensor(name, value)
-    check_shape(name, value.shape, shape, description)
-    if not value.is_floating_point():
-        raise ValueError(
-            f"`{name}` must be a tensor of floating-point numbers, got {described(value)}."
-        )
-    if not (finite := value.isfinite()).all():
-        raise ValueError(
-            f"`{name}` must be finite, got {float(value[~finite][0])}, one of "
-            f"{int((~finite).sum())} entries that are not."
-        )
 
 
 def as_list(name: str, values: object, description: str) -> list[Any]:

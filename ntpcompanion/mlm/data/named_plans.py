@@ -7,7 +7,6 @@ from difflib import get_close_matches
 
 from ntpcompanion.mlm.data.language_plans import HMMPlan, PCFGPlan
 from ntpcompanion.networks.network_plan import ModelPlan
-from ntpcompanion.validation import check_instance
 
 # of the pre-training sets of Liu et al. 2023, table in section 3.2
 PAPER_TOKENS = {"hmm": 1.6e8, "pcfg": 3.4e8}
@@ -61,7 +60,6 @@ LANGUAGE_PLANS = {
 
 def named(kind: str, name: str, plans: Mapping[str, object]) -> object:
     """The plan of that name. Raises ValueError with the nearest name and all known ones."""
-    check_instance(kind, name, str)
     if name in plans:
         return plans[name]
     close = get_close_matches(name, plans, n=1)

@@ -1,10 +1,13 @@
 """Tokens that are not words: the mask, and padding on the right."""
 
+from typing import Annotated
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Int
 from torch import Tensor
 
+from ntpcompanion.checks import Range, checked
 from ntpcompanion.languages.language import PADDING
 
 # stands for the word to be predicted; beside PADDING = −1 it is the only token that is not a word
@@ -26,16 +29,16 @@ def padded_to(
     return F.pad(tokens, (0, -excess), value=PADDING)
 
 
-def masked_at(tokens: Int[Tensor, "batch length"], position: int) -> Int[Tensor, "batch length"]:
+@checked
+def masked_at(
+    tokens: Int[Tensor, "batch length"],
+    position: Annotated[int, Range(0, "length - 1", "(columns of `tokens`)")],
+) -> Int[Tensor, "batch length"]:
     """The sentences with the word at column `position` = 0, 1, … hidden; those that have none there
     stay as they are.
 
     What a model makes of such an input at that position cannot depend on the word. Raises
     ValueError for a position that is not a column.
     """
-    if not 0 <= position < tokens.shape[1]:
-        raise ValueError(
-            f"`position` must be a column of `tokens`, 0 … {tokens.shape[1] - 1}, got {position}."
-        )
     column = torch.arange(tokens.shape[1], device=tokens.device) == position
     return torch.where(column & (tokens != PADDING), MASK, tokens)

@@ -10,12 +10,11 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.checks import Count, Device, checked, need
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.language import PADDING, exact_entropy_floor
-from ntpcompanion.mlm.data.mlm_checks import check_hmm_or_pcfg
 from ntpcompanion.mlm.evaluation.evaluate import TestSet, draw_test_set
-from ntpcompanion.validation import as_integer
 
 FEW_SENTENCES = 20_000  # strings of words that are enumerated in place of drawn
 SENTENCES_PER_CHUNK = 2048  # sentences of a grammar that are read together
@@ -61,13 +60,14 @@ class ContextGaps:
         return self.neighbours - self.floor
 
 
+@checked(need("language", "getattr(language, 'longest', 1)", "have a longest sentence"))
 def context_gaps(
     language: HMM | PCFG,
     sentences: int,
-    seed: int,
-    device: torch.device | str = "cpu",
+    seed: Count,
+    device: Device = "cpu",
     *,
-    enumerated: int = 150_000,
+    enumerated: Count = 150_000,
 ) -> ContextGaps:
     """The losses of the predictors that know position, block, neighbours, and everything.
 
@@ -117,15 +117,7 @@ def context_gaps(
     >>> round(gaps.learnable_gap, 4), abs(gaps.neighbours_gap) < 1e-12  # its states are its words
     (0.4412, True)
     """
-    check_hmm_or_pcfg(language)
-    as_integer("seed", seed, 0)
-    as_integer("enumerated", enumerated, 0)
-    longest = language.length if isinstance(language, HMM) else language.longest
-    if not longest:
-        raise ValueError(
-            "`language` must be a grammar with a longest sentence: this one is recursive or has "
-            "no sentence."
-        )
+    longest = language.length if isinstance(language, HMM) else language.longest or 0
     test = draw_test_set(language, sentences, longest, seed, device)
     floor = _floor(language, longest, test)
     if isinstance(language, HMM):

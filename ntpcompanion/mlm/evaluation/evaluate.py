@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ntpcompanion.checks import Range, Size, checked
+from ntpcompanion.checks import Range, Size, checked, need
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
 
@@ -221,6 +221,14 @@ def _check_words(logits: Tensor, test: TestSet) -> None:
         )
 
 
+@checked(
+    need(
+        "batch",
+        "batch.positions.shape[1] == 1",
+        "have one mask a sentence",
+        "Draw it with share 0.",
+    )
+)
 @torch.no_grad()
 def drawn_and_expected_losses(
     model: nn.Module, language: Language, batch: MaskedBatch
@@ -248,11 +256,6 @@ def drawn_and_expected_losses(
     ValueError
         a sentence with several masks.
     """
-    if batch.positions.shape[1] != 1:
-        raise ValueError(
-            f"`batch` must have one mask a sentence, got {batch.positions.shape[1]}. Draw it with "
-            "the share 0."
-        )
     true = hidden_conditional(language, batch.tokens, batch.positions, batch.targets)
     log_model = model(batch.tokens, batch.positions)[:, 0].double().log_softmax(1)
     drawn = -log_model.gather(1, batch.targets)[:, 0]

@@ -13,7 +13,7 @@ from ntpcompanion.checks import Finite, checked, need
 @checked(
     need(
         "first",
-        lambda first, second: len(first) > max(first.shape[1], second.shape[1]),
+        "len(first) > max(first.shape[1], second.shape[1])",
         "have more rows than there are columns",
     )
 )

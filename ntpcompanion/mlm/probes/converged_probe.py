@@ -8,13 +8,15 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from ntpcompanion.checks import Between, Length, Positive, Size, checked
+from ntpcompanion.checks import Between, Length, Positive, Size, checked, need
 from ntpcompanion.mlm.probes.feature_scaling import scaled_stack
 from ntpcompanion.mlm.probes.logistic import fit_logistic
 from ntpcompanion.mlm.probes.probe_inputs import (
+    Posterior,
+    TestFeatures,
+    TrainFeatures,
+    TrainLabels,
     accuracy_by_posterior,
-    check_features,
-    check_labels,
 )
 from ntpcompanion.mlm.probes.ridge_choice import (
     Criterion,
@@ -22,7 +24,6 @@ from ntpcompanion.mlm.probes.ridge_choice import (
     choose_ridge,
     grouped_logits,
 )
-from ntpcompanion.validation import as_integer, check_instance, check_torch_generator
 
 HELD_OUT = 5  # one training example of so many chooses the ridge
 
@@ -117,15 +118,16 @@ class _Probe:
 
 
 @torch.no_grad()
+@checked
 def probe_stack(
-    train: Float[Tensor, "k n d"],
-    labels: Int[Tensor, "n"],
-    test: Float[Tensor, "k m d"],
-    posterior: Float[Tensor, "m classes"],
+    train: TrainFeatures,
+    labels: TrainLabels,
+    test: TestFeatures,
+    posterior: Posterior,
     plan: ConvergedProbe,
     generator: torch.Generator,
     *,
-    models: int = 8,
+    models: Size = 8,
 ) -> ProbeAccuracies:
     """Probe the features of k models on the same sentences.
 
@@ -168,7 +170,7 @@ def probe_stack(
     >>> probe_stack(x, labels, x, posterior, plan, torch.Generator().manual_seed(0)).full.float()
     tensor([0.9000, 0.9000, 0.9000])
     """
-    task = _task(train, labels, test, posterior, plan, generator)
+    task = _task(train, labels, posterior, plan, generator)
     parts = []
     for some, others in _few_at_a_time(train, test, models):
         white = scaled_stack(some, others, "whitened")
@@ -187,18 +189,19 @@ def probe_stack(
     return ProbeAccuracies(full, projected, few_shot, ridge, gradient_norm)
 
 
+@checked
 def full_probe(
-    train: Tensor,
-    labels: Tensor,
-    test: Tensor,
-    posterior: Tensor,
+    train: TrainFeatures,
+    labels: TrainLabels,
+    test: TestFeatures,
+    posterior: Posterior,
     plan: ConvergedProbe,
     generator: torch.Generator,
     *,
-    models: int = 8,
+    models: Size = 8,
 ) -> Float[Tensor, "k"]:
     """The accuracy `full` of `probe_stack` alone, with the same arguments and the same split."""
-    task = _task(train, labels, test, posterior, plan, generator)
+    task = _task(train, labels, posterior, plan, generator)
     parts = [
         _refitted(*scaled_stack(some, others, "whitened"), len(some), task).accuracy
         for some, others in _few_at_a_time(train, test, models)
@@ -207,30 +210,25 @@ def full_probe(
 
 
 def _few_at_a_time(train: Tensor, test: Tensor, models: int) -> Iterator[tuple[Tensor, Tensor]]:
-    as_integer("models", models, 1)
     yield from zip(train.split(models), test.split(models), strict=True)
 
 
+@checked(
+    need(
+        "train",
+        "n >= HELD_OUT and plan.subsets * plan.shots <= n - n // HELD_OUT",
+        "have {plan.subsets} · {plan.shots} examples beside the fifth that is held out",
+        "Take fewer `subsets` or `shots`.",
+    )
+)
 def _task(
-    train: Tensor,
+    train: Float[Tensor, "k n d"],
     labels: Tensor,
-    test: Tensor,
     posterior: Tensor,
     plan: ConvergedProbe,
     generator: torch.Generator,
 ) -> _Task:
-    """What all models share. Raises ValueError for shapes that do not fit."""
-    check_instance("plan", plan, ConvergedProbe)
-    check_torch_generator("generator", generator)
-    check_features(train, test)
-    check_labels(labels, train.shape[1], posterior, test.shape[1])
-    left = train.shape[1] - train.shape[1] // HELD_OUT
-    if plan.subsets * plan.shots > left or train.shape[1] < HELD_OUT:
-        raise ValueError(
-            f"`train` must have at least {plan.subsets} · {plan.shots} examples beside the "
-            f"{train.shape[1] // HELD_OUT} that are held out, got {left}. Take fewer `subsets` or "
-            "`shots`."
-        )
+    """What all models share."""
     draws = _drawn(train, plan, generator)
     return _Task(labels.to(train.device), posterior.to(train.device), plan, draws)
 

@@ -1,12 +1,14 @@
 """Multinomial logistic regression, many problems at once, solved to a tolerance of the gradient."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from ntpcompanion.checks import Finite, Range, checked
 from ntpcompanion.numerics.lbfgs import PAIRS, Pair, lbfgs_direction
 from ntpcompanion.validation import as_integer, as_positive
 
@@ -63,30 +65,19 @@ class LogisticProblems:
         )
 
 
+@checked
 def logistic_problems(
-    features: Float[Tensor, "k n d"], labels: Tensor, classes: int, ridge: Float[Tensor, "k"]
+    features: Annotated[Float[Tensor, "k n d"], Finite],
+    labels: Tensor,
+    classes: int,
+    ridge: Annotated[Float[Tensor, " k"], Finite, Range(0)],
 ) -> LogisticProblems:
     """The problems of `fit_logistic`, with labels as distributions over the classes.
 
     Raises ValueError for shapes that do not fit, labels that are not classes, a ridge that is
     negative or not finite, and features that are not finite.
     """
-    if features.dim() != 3 or not features.is_floating_point() or 0 in features.shape:
-        raise ValueError(
-            "`features` must be a stack (k, n, d) of numbers in floating point, got shape "
-            f"{tuple(features.shape)} of {features.dtype}."
-        )
-    if not features.isfinite().all():
-        raise ValueError(
-            f"`features` must be finite, got {int((~features.isfinite()).sum())} entries that are "
-            "NaN or infinite."
-        )
     ridge = torch.as_tensor(ridge).to(features)
-    if ridge.shape != features.shape[:1] or not (ridge.isfinite() & (ridge >= 0)).all():
-        raise ValueError(
-            f"`ridge` must be {len(features)} finite numbers of at least 0, one for each problem, "
-            f"got {ridge.tolist()}."
-        )
     return LogisticProblems(features, _targets(features, labels, classes), ridge)
 
 

@@ -75,19 +75,13 @@ class ProbeResult:
 
 
 @checked(
-    need("train", lambda train: train.inputs.is_floating_point(), "have features for `inputs`"),
+    need("train", "train.inputs.is_floating_point()", "have features for `inputs`"),
     need(
         "test",
-        lambda train, test: (
-            (train.classes, train.inputs.shape[1:]) == (test.classes, test.inputs.shape[1:])
-        ),
+        "(train.classes, train.inputs.shape[1:]) == (test.classes, test.inputs.shape[1:])",
         "have the classes and the columns of `train`",
     ),
-    need(
-        "train",
-        lambda train: (train.labels != train.labels[0]).any(),
-        "have examples of several classes",
-    ),
+    need("train", "(train.labels != train.labels[0]).any()", "have examples of several classes"),
 )
 def linear_probe(
     train: LabelledExamples, test: LabelledExamples, plan: ProbePlan, generator: torch.Generator

@@ -9,14 +9,17 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.checks import checked
 from ntpcompanion.mlm.probes.feature_scaling import scaled_stack
 from ntpcompanion.mlm.probes.probe import ProbePlan
 from ntpcompanion.mlm.probes.probe_inputs import (
+    Posterior,
+    TestFeatures,
+    TrainFeatures,
+    TrainLabels,
     accuracy_by_posterior,
-    check_features,
-    check_labels,
 )
-from ntpcompanion.mlm.training.cuda_graph import captured
+from ntpcompanion.mlm.training.cuda_graph import as_cuda_graph
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION
 
 Gradients = Callable[[Tensor], Sequence[Tensor]]
@@ -35,11 +38,12 @@ class Heads:
 
 
 @torch.no_grad()
+@checked
 def trained_heads(
-    train: Float[Tensor, "k n d"],
-    labels: Int[Tensor, "n"],
-    test: Float[Tensor, "k m d"],
-    posterior: Float[Tensor, "m classes"],
+    train: TrainFeatures,
+    labels: TrainLabels,
+    test: TestFeatures,
+    posterior: Posterior,
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> Float[Tensor, "k"]:
@@ -81,8 +85,6 @@ def trained_heads(
     default plan: 0.3 s for 64 models on an H100, 4 s for each model on one core. Source: Liu et al.
     2023, appendix A.3.
     """
-    check_features(train, test)
-    check_labels(labels, train.shape[1], posterior, test.shape[1])
     train, test = scaled_stack(train, test, plan.scaling)
     heads = fit_heads(train, labels, posterior.shape[1], plan, generator)
     return accuracy_by_posterior(heads.logits(test), posterior)
@@ -141,7 +143,7 @@ def train_epochs(
         at least one, all on one device.
     gradients
         of the rows of a batch: the gradient of each parameter, contiguous. It must be fit for
-        `captured`.
+        `as_cuda_graph`.
     examples
         how many rows there are.
     plan
@@ -151,7 +153,7 @@ def train_epochs(
         of the order of the rows, new for each epoch.
     """
     device = parameters[0].device
-    gradients = captured(gradients, device)
+    gradients = as_cuda_graph(gradients, device)
     optimizer = torch.optim.AdamW(
         parameters, plan.learning_rate, weight_decay=plan.weight_decay, fused=True
     )

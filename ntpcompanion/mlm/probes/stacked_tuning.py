@@ -9,9 +9,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 from torch.func import vmap
 
+from ntpcompanion.checks import checked, need
 from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.mlm.probes.probe import ProbePlan
-from ntpcompanion.mlm.probes.probe_inputs import accuracy_by_posterior, check_labels
+from ntpcompanion.mlm.probes.probe_inputs import Posterior, TrainLabels, accuracy_by_posterior
 from ntpcompanion.mlm.probes.stacked_heads import Heads, new_heads, train_epochs
 from ntpcompanion.mlm.training.optimizer import contiguous_gradients
 from ntpcompanion.networks.stack import Stack, functional_features
@@ -63,12 +64,21 @@ class _Tuned:
         return torch.cat([self.logits(part) for part in tokens.split(ROWS)], 1)
 
 
+@checked(
+    need(
+        "stack",
+        "stack.plan.kind == 'transformer'",
+        "hold transformers, not kind {stack.plan.kind!r}: it has no CLS vector",
+        "Use `trained_heads`.",
+    ),
+    need("plan", "plan.epochs > 1", "have 2 `epochs` or more, one to compare, not {plan.epochs}"),
+)
 def fine_tuned_stack(
     stack: Stack,
     train: Int[Tensor, "n length"],
-    labels: Int[Tensor, "n"],
-    test: Int[Tensor, "m length"],
-    posterior: Float[Tensor, "m classes"],
+    labels: TrainLabels,
+    test: Int[Tensor, "m columns"],
+    posterior: Posterior,
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> FineTuned:
@@ -114,8 +124,6 @@ def fine_tuned_stack(
     with 2 layers, for 8000 sentences of 8 words and the plan of the paper: 2.6 s for 64 networks on
     an H100, 8 s for each network on one core. Source: Liu et al. 2023, appendix A.3.
     """
-    _check_stack(stack, plan)
-    check_labels(labels, len(train), posterior, len(test))
     device = stack.device
     train, test = (padded_to(t, stack.plan.positions).to(device) for t in (train, test))
     labels, posterior = labels.to(device), posterior.to(device)
@@ -129,18 +137,6 @@ def fine_tuned_stack(
     loss = _losses(tuned.all_logits(train), labels)
     _check_finite_loss(loss, plan)
     return FineTuned(accuracies[plan.epochs // 2], accuracies[plan.epochs], loss)
-
-
-def _check_stack(stack: Stack, plan: ProbePlan) -> None:
-    if stack.plan.kind != "transformer":
-        raise ValueError(
-            f"`stack` must hold transformers, got kind {stack.plan.kind!r}: it has no CLS vector. "
-            "Use `trained_heads`."
-        )
-    if plan.epochs < 2:
-        raise ValueError(
-            f"`epochs` must be at least 2, to compare the end with halfway, got {plan.epochs}."
-        )
 
 
 def _check_finite_loss(loss: Tensor, plan: ProbePlan) -> None:

@@ -2,17 +2,16 @@
 al. 2023, appendix B).
 """
 
-from typing import Literal
+from typing import Literal, NoReturn
 
 import torch
 from torch import Tensor, nn
 
 from ntpcompanion.checks import checked
 from ntpcompanion.networks.build_network import build_model
-from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import ModelPlan
 from ntpcompanion.networks.transformer import Transformer
-from ntpcompanion.validation import described
+from ntpcompanion.validation import require
 
 # r in "the squared gradient of this group is kʳ times that of the small model"
 GRADIENT_POWERS = {
@@ -39,7 +38,7 @@ GRADIENT_POWERS = {
 
 @checked
 def enlarge(
-    model: LanguageModel,
+    model: Transformer,
     plan: ModelPlan,
     scaling: Literal["released", "balanced"],
     *,
@@ -112,7 +111,7 @@ def enlarge(
     >>> torch.allclose(large(tokens, positions), small(tokens, positions), atol=1e-5)
     True
     """
-    k = _factor(_checked(model).plan, plan)
+    k = _factor(model.plan, plan)
     shrink = k if scaling == "released" else k**0.5
     state = {name: _repeated(name, value, k, shrink) for name, value in model.state_dict().items()}
     last = f"blocks.{model.plan.layers - 1}."
@@ -142,7 +141,8 @@ def _repeated(name: str, value: Tensor, k: int, shrink: float) -> Tensor:
     )
 
 
-def parameter_groups(model: LanguageModel) -> dict[str, list[nn.Parameter]]:
+@checked
+def parameter_groups(model: Transformer) -> dict[str, list[nn.Parameter]]:
     """The parameters of a transformer by what an enlargement does to their squared gradients, each
     in one group.
 
@@ -151,7 +151,7 @@ def parameter_groups(model: LanguageModel) -> dict[str, list[nn.Parameter]]:
     LSTM.
     """
     groups: dict[str, list[nn.Parameter]] = {name: [] for name in GRADIENT_POWERS["released"]}
-    for name, parameter in _checked(model).named_parameters():
+    for name, parameter in model.named_parameters():
         groups[_group(name)].append(parameter)
     return groups
 
@@ -167,41 +167,22 @@ def _group(name: str) -> str:
     return "weights" if kind == "weight" else "biases"
 
 
-def _checked(model: LanguageModel) -> Transformer:
-    if not isinstance(model, Transformer):
-        raise ValueError(
-            f"`model` must be a Transformer, got {described(model)}: the units of others cannot be "
-            "repeated like heads."
-        )
-    return model
-
-
 def _factor(small: ModelPlan, large: ModelPlan) -> int:
     """How many times wider the large plan is. Raises ValueError unless everything else fits."""
-    if large.kind != small.kind:
-        raise ValueError(f"`plan` must be of the kind {small.kind}, got {large.kind}.")
+    require(large.kind == small.kind, f"`plan` must be of the kind {small.kind}, got {large.kind}.")
     k, rest = divmod(large.width, small.width)
+    factors = {"heads": k, "inner": k, "words": 1, "positions": 1}
     if rest or not k:
-        raise ValueError(
-            f"`width` of the plan must be a multiple of {small.width}, that of the model, got "
-            f"{large.width}."
-        )
-    for name, wanted in (
-        ("heads", k * small.heads),
-        ("inner", k * small.inner),
-        ("words", small.words),
-        ("positions", small.positions),
-    ):
-        if (got := getattr(large, name)) != wanted:
-            why = (
-                f"{k} times that of the model, as its `width` is"
-                if name in ("heads", "inner")
-                else "that of the model"
-            )
-            raise ValueError(f"`{name}` of the plan must be {wanted}, {why}, got {got}.")
+        _reject("width", f"a multiple of {small.width}, that", large)
+    for name, factor in factors.items():
+        wanted = factor * getattr(small, name)
+        if getattr(large, name) != wanted:
+            _reject(name, f"{wanted}, {factor} times that", large)
     if large.layers < small.layers:
-        raise ValueError(
-            f"`layers` of the plan must be at least {small.layers}, those of the model, got "
-            f"{large.layers}."
-        )
+        _reject("layers", f"at least {small.layers}, those", large)
     return k
+
+
+def _reject(name: str, wanted: str, plan: ModelPlan) -> NoReturn:
+    got = getattr(plan, name)
+    raise ValueError(f"`{name}` of the plan must be {wanted} of the model, got {got}.")

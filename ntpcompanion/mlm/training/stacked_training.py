@@ -15,7 +15,7 @@ from torch.func import vmap
 from ntpcompanion.checks import Count, Length, checked, need
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.stacked_sentences import STEPS_AT_ONCE, Labels, draw_steps
-from ntpcompanion.mlm.training.cuda_graph import captured
+from ntpcompanion.mlm.training.cuda_graph import as_cuda_graph
 from ntpcompanion.mlm.training.optimizer import contiguous_gradients, optimizer_of
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.language_model import LanguageModel
@@ -64,23 +64,19 @@ class StackedState:
 
 
 @checked(
-    need("seeds", lambda start, seeds: len(seeds) == len(start), "hold one for each network"),
+    need("seeds", "len(seeds) == len(start)", "hold one for each network"),
+    need("rates", "rates is None or len(rates) == len(start)", "hold one for each network"),
     need(
         "rates",
-        lambda start, rates: rates is None or len(rates) == len(start),
-        "hold one for each network",
-    ),
-    need(
-        "rates",
-        lambda plan, rates: rates is None or plan.optimizer == "sgd",
+        "rates is None or plan.optimizer == 'sgd'",
         "be None for AdamW, which does not notice the scale of a gradient",
     ),
     need(
         "start",
-        lambda start, language: start.plan.words == language.vocab_size,
+        "start.plan.words == language.vocab_size",
         "have the {language.vocab_size} `words` of the language",
     ),
-    need("plan", lambda plan: not plan.mask_share, "have `mask_share` 0: one mask a sentence"),
+    need("plan", "not plan.mask_share", "have `mask_share` 0: one mask a sentence"),
 )
 def train_stack(
     start: Stack,
@@ -147,7 +143,7 @@ def train_stack(
         labels=labels,
         device=stack.device,
     )
-    step_of = captured(partial(_gradients, stack, term), stack.device)
+    step_of = as_cuda_graph(partial(_gradients, stack, term), stack.device)
     sums, since = torch.zeros(2, len(stack), device=stack.device), 0
     for step in range(plan.steps + 1):
         if step in eval_steps:

@@ -86,12 +86,12 @@ class _Progress:
 @checked(
     need(
         "model_plan",
-        lambda model_plan, language: model_plan.words == language.vocab_size,
+        "model_plan.words == language.vocab_size",
         "have the {language.vocab_size} `words` of the language",
     ),
     need(
         "second",
-        lambda second, processes: None in (second, processes) or processes.count == 1,
+        "None in (second, processes) or processes.count == 1",
         "be None in several processes, which share the loss of the masked words only",
     ),
 )

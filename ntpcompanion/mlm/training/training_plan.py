@@ -12,7 +12,7 @@ from ntpcompanion.mlm.data.mlm_checks import as_integers
 @checked(
     need(
         "micro_batch",
-        lambda batch_size, micro_batch: batch_size % (micro_batch or batch_size) == 0,
+        "batch_size % (micro_batch or batch_size) == 0",
         "divide `batch_size` = {batch_size}, or be 0 for all of it",
     )
 )

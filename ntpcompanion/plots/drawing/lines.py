@@ -77,7 +77,7 @@ def rate_axis(
 @checked(
     need(
         "frame",
-        lambda frame, offsets: len(frame.columns) <= min(len(CURVES), len(offsets)),
+        "len(frame.columns) <= min(len(CURVES), len(offsets))",
         f"have at most {len(CURVES)} columns, and `offsets` a pair for each",
     )
 )

@@ -4,7 +4,7 @@
 - `files`: files that are either whole or absent, hashes, JSON with a checksum, and paths that other
   programs can take
 - `texts`: texts in UTF-8 whose lines every program counts alike
-- `yaml_files`, `shapes`: YAML read strictly, and data checked against a type
+- `yaml_files`, `schema`: YAML read strictly, and data checked against a type
 - `errors`: the exception that a command shows as a sentence
 - `environment`: the environment variables of processes that make numbers
 - `processes`: programs started, heard, given up after a time, ended with their parent

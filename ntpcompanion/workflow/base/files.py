@@ -128,7 +128,7 @@ def read_json(path: Path) -> object:
     and infinities are none.
     """
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_refuse)
+        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_reject)
     except OSError as error:
         raise WorkflowError(
             f"{path} cannot be read: {error.strerror or error}. Fix its permissions, or what "
@@ -212,7 +212,7 @@ def checksum(data: Mapping[str, object]) -> str:
     return sha256(canonical_json({key: value for key, value in data.items() if key != "checksum"}))
 
 
-def _refuse(constant: str) -> None:
+def _reject(constant: str) -> None:
     raise ValueError(f"{constant} is not a number of JSON")
 
 

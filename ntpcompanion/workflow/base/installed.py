@@ -127,7 +127,7 @@ def start_up_files() -> dict[str, str]:
     paths = itertools.chain.from_iterable(
         (*folder.glob("*.pth"), *folder.glob("*customize.py")) for folder in folders
     )
-    ours = _own()
+    ours = _own_distributions()
     return {
         path.name: hash_of(path)
         for path in sorted(paths)
@@ -160,7 +160,7 @@ def _requirements() -> dict[str, Path]:
     return required
 
 
-def _own() -> set[tuple[str, str]]:
+def _own_distributions() -> set[tuple[str, str]]:
     """Path and content of the start-up files that the requirements of this package install."""
     return {
         (str(note.parent / file), digest)

@@ -54,12 +54,12 @@ Message = Cell | Done | Failed
 _MESSAGES: TypeAdapter[Message] = TypeAdapter(Message)
 
 
-def say(message: Message) -> None:
+def send(message: Message) -> None:
     """One line to the runner."""
     print(MARK + json.dumps(asdict(message)), flush=True)
 
 
-def heard(line: str) -> Message | None:
+def parse(line: str) -> Message | None:
     """The message of a line of a worker's output, or None if the line ends in no whole message.
 
     What a kernel printed before the message without ending its line is left out.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 
 _SPECIAL = {character: f"\\{character}" for character in "&%#_{}"} | {
@@ -60,10 +60,11 @@ class Chapter:
 def read_book(project: Project) -> Book:
     """Read it. Raises WorkflowError naming the entry of `_config.yml` that has another form."""
     path = project.root / "_config.yml"
-    entries = shaped(read_yaml(path) or {}, dict[str, object], str(path))
-    repository = shaped(entries.get("repository", {}), dict[str, str], f"{path}, repository")
+    entries = validate(read_yaml(path) or {}, dict[str, object], str(path))
+    repository = validate(entries.get("repository", {}), dict[str, str], f"{path}, repository")
     texts = {
-        name: shaped(entries.get(name, ""), str, f"{path}, {name}") for name in ("title", "author")
+        name: validate(entries.get(name, ""), str, f"{path}, {name}")
+        for name in ("title", "author")
     }
     address = repository.get("url", "").rstrip("/")
     return Book(**texts, repository=address, settings=project.settings)

@@ -13,14 +13,14 @@ from ntpcompanion.workflow.running.results import Result, as_run
 
 FOLDER = "_files"  # beside the chapters; no page, as its name begins with an underscore
 # what a reader may want of a run; the rest decides freshness, and names files of one machine
-TOLD = ("notebook", "profile", "started", "seconds", "parameters", "versions", "hardware", "key")
+FIELDS = ("notebook", "profile", "started", "seconds", "parameters", "versions", "hardware", "key")
 
 
 def downloads(
     notebook: Notebook, executed: nbformat.NotebookNode, result: Result
 ) -> dict[str, str]:
     """The content of each file by its name."""
-    fields = {name: getattr(result, name) for name in TOLD}
+    fields = {name: getattr(result, name) for name in FIELDS}
     fields["measurements"] = [item.to_json() for item in result.measurements]
     return {
         f"{notebook.name}.ipynb": nbformat.writes(with_outputs(notebook, executed)) + "\n",

@@ -23,8 +23,8 @@ def gather_cards(cells: list[nbformat.NotebookNode], judged: Mapping[str, Judged
     waiting = {id(item) for cell in cells if TAG in tags(cell) for item in cell.get("outputs", [])}
     for run in card_runs(cells, judged):
         standing = [output for output in run if id(output) not in waiting]
-        room = STANDING if len(standing) == len(run) <= STANDING else STANDING - 1
-        standing = standing[:room]
+        maximum = STANDING if len(standing) == len(run) <= STANDING else STANDING - 1
+        standing = standing[:maximum]
         rest = [output for output in run if not any(output is one for one in standing)]
         if not rest:
             continue

@@ -148,7 +148,7 @@ def _unexpected(one: JudgedClaim) -> list[Finding]:
     if one.measurement is None or one.verdict in (expected, "exploratory"):
         return []
     bounds = one.expectation.bounds if one.expectation else ()
-    ours = show(one.measurement, apart_from=bounds)
+    ours = show(one.measurement, distinguish_from=bounds)
     return _of(one.claim, "verdict", [f"verdict {one.verdict}, expected {expected} (ours {ours})"])
 
 

@@ -17,25 +17,25 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def show(
-    measurement: Measurement, shown: int | None = LIST_SHOWN, apart_from: Sequence[float] = ()
+    measurement: Measurement, shown: int | None = LIST_SHOWN, distinguish_from: Sequence[float] = ()
 ) -> str:
     """The measured value with as many digits as its standard error allows; long lists are cut to
     `shown` values.
 
-    An exact value gets as many digits as tell it from each number of `apart_from`.
+    An exact value gets as many digits as tell it from each number of `distinguish_from`.
     """
     pairs = zip(measurement.values, measurement.errors, strict=True)
-    texts = [number(value, error, apart_from) for value, error in pairs]
+    texts = [number(value, error, distinguish_from) for value, error in pairs]
     if shown is not None and len(texts) > shown:
         texts = [*texts[: shown - 1], "…", texts[-1]]
     return ", ".join(texts)
 
 
-def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
+def number(value: float, error: float, distinguish_from: Sequence[float] = ()) -> str:
     """`0.1234 ± 0.0021`: two digits of the error and the value to the same place.
 
     Of an exact value four digits, or as many as tell it from an integer and from each number of
-    `apart_from`; beside an integer, the distance: `2 - 4.4e-16`.
+    `distinguish_from`; beside an integer, the distance: `2 - 4.4e-16`.
     """
     if error:
         decimals = max(0, 1 - floor(log10(error)))
@@ -47,7 +47,7 @@ def number(value: float, error: float, apart_from: Sequence[float] = ()) -> str:
     whole = float(round(value))
     if 0 < abs(value - whole) < _ROUNDING * abs(whole):
         return f"{int(whole)} {'+' if value > whole else '-'} {abs(value - whole):.2g}"
-    others = {whole, *map(float, apart_from)} - {value}
+    others = {whole, *map(float, distinguish_from)} - {value}
     texts = (f"{value:.{digits}g}" for digits in range(4, 18))
     return next(text for text in texts if float(text) not in others)
 

@@ -37,7 +37,7 @@ class JudgedClaim:
         Every page shows it like that, and a build looks for it there.
         """
         others = self.expectation.bounds if self.expectation else ()
-        return powers(show(self.measurement, apart_from=others)) if self.measurement else "–"
+        return powers(show(self.measurement, distinguish_from=others)) if self.measurement else "–"
 
     @property
     def reach(self) -> str:

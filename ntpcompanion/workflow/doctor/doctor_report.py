@@ -44,7 +44,7 @@ def shown(check: Check, width: int) -> str:
     # paths and commands can be copied
     fill = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
     fill.initial_indent, fill.subsequent_indent = head, " " * len(head)
-    lines = fill.wrap(check.found)
+    lines = fill.wrap(check.result)
     fill.initial_indent = fill.subsequent_indent = indent
     return "\n".join(lines + fill.wrap(check.fix))
 

@@ -43,7 +43,7 @@ class Check:
 
     name: str
     state: Literal["ok", "warning", "fault"]
-    found: str
+    result: str
     fix: str = ""
 
 

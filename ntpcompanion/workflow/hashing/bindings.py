@@ -1,10 +1,12 @@
 """Which names statements bind in their scope, and what imports bind them to."""
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
+NO_EXPRESSION = (SyntaxError, ValueError, MemoryError, RecursionError)
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
@@ -51,6 +53,28 @@ def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield from (each.target for each in walrus)
             continue
         yield from _same_scope(ast.iter_child_nodes(node))
+
+
+def conditions_as_functions(tree: ast.Module) -> None:
+    """Write the condition of each `need`, a text that is evaluated, as the function of arguments
+    that it is: what it names can then be seen. A name is an argument if nothing else has it.
+    """
+    needs = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    for node in (each for each in needs if last_name(each) == "need" and len(each.args) > 1):
+        text = getattr(node.args[1], "value", None)
+        if not isinstance(text, str):
+            continue
+        try:
+            body = ast.parse(text, mode="eval").body
+        except NO_EXPRESSION:
+            continue
+        names = [each for each in ast.walk(body) if isinstance(each, ast.Name)]
+        taken = {each.id for each in names if isinstance(each.ctx, ast.Store)}
+        taken |= {*bound_by(tree.body)[0], *dir(builtins)}
+        free = dict.fromkeys(each.id for each in names if each.id not in taken)
+        arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
+        new = ast.copy_location(ast.Lambda(arguments, body), node.args[1])
+        node.args[1] = ast.fix_missing_locations(new)
 
 
 def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:

@@ -144,7 +144,7 @@ def methods(statement: Statement) -> frozenset[str]:
 
 def caught_in(
     reached: Iterable[Statement],
-    leads_to: Mapping[Statement, Sequence[tuple[Reference, Statement]]],
+    successors: Mapping[Statement, Sequence[tuple[Reference, Statement]]],
     outside: Mapping[Statement, Iterable[str]],
     of_libraries: Set[int],
 ) -> set[Statement] | None:
@@ -153,7 +153,7 @@ def caught_in(
 
     Parameters
     ----------
-    leads_to
+    successors
         where the references of each lead.
     outside
         the names of libraries in each.
@@ -174,8 +174,8 @@ def caught_in(
             if trap.wild:
                 return None
             todo += with_methods(trap.attributes)
-            leads = leads_to.get(each, ())
-            todo += [to for by, to in leads if id(by.nodes[0]) in trap.nodes]
+            following = successors.get(each, ())
+            todo += [to for by, to in following if id(by.nodes[0]) in trap.nodes]
     caught: set[Statement] = set()
     while todo:
         statement = todo.pop()
@@ -184,7 +184,7 @@ def caught_in(
         if statement.free_calls:
             return None
         caught.add(statement)
-        todo += [to for _, to in leads_to.get(statement, ())]
+        todo += [to for _, to in successors.get(statement, ())]
         todo += with_methods(_attributes(statement))
     return caught
 

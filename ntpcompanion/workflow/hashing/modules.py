@@ -8,10 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input
-from ntpcompanion.workflow.hashing.bindings import Import, absolute, last_name
+from ntpcompanion.workflow.hashing.bindings import (
+    Import,
+    absolute,
+    conditions_as_functions,
+    last_name,
+)
 from ntpcompanion.workflow.hashing.statements import Reference, Statement, read_statement
 from ntpcompanion.workflow.hashing.stub_names import not_python
-from ntpcompanion.workflow.hashing.uses import NO_PYTHON, ONE_PARSES
+from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES
 
 Seen = tuple[tuple[str, str], ...]  # modules and names on the way, against circles
 UNKNOWN = "?"  # what a module does not show to have
@@ -204,6 +209,7 @@ def statements_of(source: bytes | str, file: str = "") -> list[Statement]:
     """
     with ONE_PARSES:
         tree = ast.parse(source)
+    conditions_as_functions(tree)
     return [read_statement(node) for node in tree.body]
 
 

@@ -96,8 +96,10 @@ def only_checks(
         ours = named
     else:
         ours = [node, *(node.args if isinstance(node, ast.Call) else [])]
+    needs = [each for each in inside if isinstance(each, ast.Call) and last_name(each) == "need"]
     return (
         all(map(is_ours, ours))
+        and all(isinstance([*each.args, None, None][1], ast.Lambda) for each in needs)
         and not any(_changes(each) for each in inside if not isinstance(each, ast.Lambda))
         and not {each.attr for each in inside if isinstance(each, ast.Attribute)} & methods
         and all(

@@ -244,8 +244,8 @@ class _Reach:
                 self.nodes[id(reference.nodes[0])] = f"{first} of {module.name}"
                 self.texts.append(module.name)
             return
-        if all(is_from(DECORATOR, bound, "checked") for bound in bounds):
-            self.nodes[id(reference.nodes[-1])] = "checked"
+        if name := _of_checks(bounds):
+            self.nodes[id(reference.nodes[-1])] = name
             return
         kind = stands_for(bounds[0])
         if kind is not None and not self._caught(statement):
@@ -337,3 +337,11 @@ class _Reach:
         for name in self.whole:
             result[f"all files of {name}"] = folder_hash(self.packages.folders[name])
         return dict(sorted(result.items()))
+
+
+def _of_checks(bounds: list[Bound]) -> str:
+    """The name, if it is one that `ntpcompanion.checks` gives to a decorator; else ""."""
+    for name in ("checked", "need"):
+        if all(is_from(DECORATOR, bound, name) for bound in bounds):
+            return name
+    return ""

@@ -8,7 +8,7 @@ from ntpcompanion.workflow.base.files import read_input, sha256
 from ntpcompanion.workflow.hashing.elsewhere import file_hashes, may_look_for_modules
 from ntpcompanion.workflow.hashing.purity import DECORATOR
 from ntpcompanion.workflow.hashing.stub_names import Package, not_python
-from ntpcompanion.workflow.hashing.uses import NO_PYTHON, belonging, names_used
+from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, belonging, names_used
 
 # they evaluate what stands in annotations, and load no module
 EVALUATE = {DECORATOR, "ntpcompanion.annotation_checks"}
@@ -34,7 +34,7 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
         name = todo.pop()
         done.add(name)
         first = name.partition(".")[0]
-        for place in known[first].leads_to(name):
+        for place in known[first].resolve(name):
             if isinstance(place, tuple):
                 hashes[(above[first] / place[0]).as_posix()] = place[1]
             elif place not in read:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_input
-from ntpcompanion.workflow.hashing.uses import NO_PYTHON, ONE_PARSES, WHOLE
+from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES, WHOLE
 
 STUB = "__init__.pyi"
 
@@ -28,7 +28,7 @@ class Package:
         self._stub = functools.cache(read_stub)
         self._entries = functools.cache(_entries)
 
-    def leads_to(self, name: str) -> Iterator[Path | tuple[str, str]]:
+    def resolve(self, name: str) -> Iterator[Path | tuple[str, str]]:
         """What decides the meaning of a name such as `pkg.sub.name`.
 
         Parameters

@@ -9,7 +9,7 @@ from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import names_beside
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
@@ -22,7 +22,7 @@ OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
 def toc_pages(project: Project) -> list[str]:
     """Every page that `book/_toc.yml` lists, the root first."""
     path = project.book / "_toc.yml"
-    return list(_listed(shaped(read_yaml(path), dict[str, object], str(path)), path))
+    return list(_listed(validate(read_yaml(path), dict[str, object], str(path)), path))
 
 
 def _listed(node: object, path: Path) -> Iterator[str]:
@@ -39,7 +39,7 @@ def _listed(node: object, path: Path) -> Iterator[str]:
         )
     for key in ("root", "file"):
         if key in node:
-            yield shaped(node[key], str, f"{path}, {key}")
+            yield validate(node[key], str, f"{path}, {key}")
     for value in node.values():
         yield from _listed(value, path)
 

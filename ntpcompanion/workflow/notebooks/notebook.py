@@ -11,7 +11,7 @@ from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
 from ntpcompanion.workflow.notebooks.contents import toc_chapters
@@ -176,7 +176,7 @@ def _read_node(path: Path) -> nbformat.NotebookNode:
 
 
 def _settings(value: object, path: Path) -> dict[str, list[str]]:
-    settings: dict[str, list[str]] = shaped(
+    settings: dict[str, list[str]] = validate(
         value, dict[str, list[str]], f"{path}, `ntp` in the front matter"
     )
     return settings

@@ -77,11 +77,11 @@ def run_checks(
             for values in variants
         ]
         for arguments in {canonical_json(each): each for each in asked}.values():
-            sentences |= dict.fromkeys(_said(check, arguments, where))
+            sentences |= dict.fromkeys(_sentences(check, arguments, where))
     return list(sentences)
 
 
-def _said(check: Check, arguments: Mapping[str, object], where: str) -> list[str]:
+def _sentences(check: Check, arguments: Mapping[str, object], where: str) -> list[str]:
     try:
         sentences = _function(check, where)(**arguments, **check.literals)
     except (ValueError, OSError, ImportError) as error:

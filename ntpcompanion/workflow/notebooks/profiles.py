@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import PROFILES, Project
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value, resolve
@@ -18,7 +18,7 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
     profile or parameter, and for a value of another type than the default.
     """
     path = project.notebooks / "profiles.yml"
-    table = shaped(
+    table = validate(
         read_yaml(path) or {}, dict[str, dict[str, dict[str, object] | None] | None], str(path)
     )
     by_notebook = {

@@ -71,10 +71,10 @@ def print_book(
     project: Project,
     target: Path,
     browser: str | None = None,
-    tell: Callable[[str], object] = lambda line: None,
+    notify: Callable[[str], object] = lambda line: None,
 ) -> int:
     """Print the built site of the book to `target`, which is replaced when the printing has
-    succeeded, and return its number of pages; `tell` hears of each page that is printed.
+    succeeded, and return its number of pages; `notify` gets a line for each page that is printed.
 
     Raises WorkflowError if the site is not built, if there is no browser, or if it prints nothing.
     """
@@ -92,7 +92,7 @@ def print_book(
                 sources, pool.map(_print, sources, repeat(browser)), strict=True
             ):
                 printed[source] = done
-                tell(f"{len(printed)} of {len(pages)} printed: {source.stem}")
+                notify(f"{len(printed)} of {len(pages)} printed: {source.stem}")
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = target.with_name(f".{target.name}-new")
         number = join(printed, fresh)
@@ -239,7 +239,7 @@ def main() -> None:
     target = project.build / "book.pdf"
     try:
         with project.lock():
-            number = print_book(project, target, tell=print)
+            number = print_book(project, target, notify=print)
     except WorkflowError as error:
         raise SystemExit(f"error: {error}") from error
     print(f"{target}: {number} pages, {target.stat().st_size / 2**20:.1f} MiB")

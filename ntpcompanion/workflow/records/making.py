@@ -30,6 +30,7 @@ from ntpcompanion.workflow.records.result_comparison import (
     largest_deviation,
 )
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
+from ntpcompanion.workflow.sweeps.find_experiment import load_experiment
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
 from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
 
@@ -101,7 +102,8 @@ def verify_record(
         # whether they are equal or not, the next verification computes again
         run_name = f"{name}-verify-{draw[:12]}"
         with computed(project, run_name, data["plan"], tasks, options) as lines:
-            pairs = [(old["result"], new["result"]) for old, new in zip(drawn, lines, strict=True)]
+            stored = [_in_present_form(project, data["plan"], line["result"]) for line in drawn]
+            pairs = [(old, new["result"]) for old, new in zip(stored, lines, strict=True)]
         _require_equal(name, tasks, pairs, tolerances)
         made = _made_by(project, lines)
         entry = {
@@ -173,6 +175,16 @@ def computed(
     yield compute(campaign, options)
     journal.unlink()
     shutil.rmtree(campaign.folder, ignore_errors=True)
+
+
+def _in_present_form(project: Project, plan: dict[str, Any], stored: Any) -> object:
+    """A stored result as the experiment would write it today: with the fields that its results or
+    plans have got since. What it cannot read stays as it is, and differs.
+    """
+    try:
+        return load_experiment(project, plan["experiment"]).Result.from_json(stored).to_json()
+    except ValueError:
+        return stored
 
 
 def _drawn(data: dict[str, Any], draw: str, count: int) -> list[int]:

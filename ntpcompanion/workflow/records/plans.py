@@ -13,7 +13,7 @@ from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json, canonical_json
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.base.yaml_files import parse_yaml
 from ntpcompanion.workflow.records.result_comparison import Tolerance
@@ -60,7 +60,7 @@ def read_plans(project: Project) -> dict[str, Plan]:
 # a build asks for each of its records
 @functools.lru_cache(maxsize=1)
 def _plans(text: str, where: str) -> Mapping[str, Plan]:
-    plans: dict[str, Plan] = shaped(parse_yaml(text, where) or {}, dict[str, Plan], where)
+    plans: dict[str, Plan] = validate(parse_yaml(text, where) or {}, dict[str, Plan], where)
     table = {normalize("NFC", name): plan for name, plan in plans.items()}
     for name in table:
         if not re.fullmatch(r"[\w-]+", name):  # it becomes the name of a file

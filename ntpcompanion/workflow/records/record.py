@@ -12,7 +12,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, read_sealed, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.hashing.reach import definition_hashes
 from ntpcompanion.workflow.records.plans import Plan, read_plans
 from ntpcompanion.workflow.records.result_comparison import Tolerance
@@ -131,7 +131,7 @@ def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
         f"{path} is not a record {name!r} of schema {SCHEMA}. Make it again with "
         f"`ntpcompanion record {name}`."
     )
-    if shaped(data, _Stored, f"{rejection} Its faults").name != name:
+    if validate(data, _Stored, f"{rejection} Its faults").name != name:
         raise WorkflowError(rejection)
     require_every_task(path, data["plan"], data["results"])
     return path, data

@@ -62,11 +62,11 @@ class Difference:
 
     place: str
     stored: object
-    found: object
+    recomputed: object
     tolerance: Tolerance | None = None
 
     def __str__(self) -> str:
-        return f"{self.place or 'the result'}: {self.stored!r} → {self.found!r}"
+        return f"{self.place or 'the result'}: {self.stored!r} → {self.recomputed!r}"
 
 
 def differences(

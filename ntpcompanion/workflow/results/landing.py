@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters.cards import Card
 from ntpcompanion.workflow.chapters.figures import SVG_MIME
@@ -83,7 +83,7 @@ def read_landing(project: Project) -> Landing | None:
     path = project.book / "landing.yml"
     if not path.is_file():
         return None
-    landing: Landing = shaped(read_yaml(path), Landing, str(path))
+    landing: Landing = validate(read_yaml(path), Landing, str(path))
     return landing
 
 

@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
@@ -46,7 +46,7 @@ def read_stated(project: Project) -> Listed | None:
     path = project.book / FILE
     if not path.is_file():
         return None
-    listed: Listed = shaped(read_yaml(path), Listed, str(path))
+    listed: Listed = validate(read_yaml(path), Listed, str(path))
     return listed
 
 

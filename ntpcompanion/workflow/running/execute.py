@@ -16,7 +16,7 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.installed import distributions_of, library_states
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, Message, heard
+from ntpcompanion.workflow.base.messages import Cell, Done, Failed, Message, parse
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
@@ -91,7 +91,7 @@ def execute(
     """
     if jobs < 1:
         raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
-    tell = report or (lambda *_: None)
+    notify = report or (lambda *_: None)
     if not runs:
         return []
     scratch = scratch or runs[0].project.build / "tmp"
@@ -103,7 +103,7 @@ def execute(
         workers = Workers(runs[0].project, parent)
         try:
             futures = {
-                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, tell, workers)
+                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, notify, workers)
                 for run in sorted(runs, key=_seconds_before, reverse=True)
             }
             for future in as_completed(futures.values()):
@@ -125,23 +125,23 @@ def _seconds_before(run: Run) -> float:
 
 
 def _bring_up_to_date(
-    run: Run, scratch: Path, force: bool, tell: Report, workers: Workers
+    run: Run, scratch: Path, force: bool, notify: Report, workers: Workers
 ) -> Outcome:
     cells = len(code_cells(run.notebook.node))
     began = time.perf_counter()
     try:
         if not force and not stale_reasons(run):
-            tell(run, "fresh", cells, cells)
+            notify(run, "fresh", cells, cells)
             return Outcome(run, "fresh", 0.0, notes=tuple(unused_defaults(run)))
         # before the results that know the old defaults are replaced
         notes = [*unused_defaults(run), *checked(run)]
         folder = scratch / f"{run.profile}-{run.stem.name}"
-        notes += _execute_one(run, folder, lambda cell: tell(run, "cell", cell, cells), workers)
+        notes += _execute_one(run, folder, lambda cell: notify(run, "cell", cell, cells), workers)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
-        tell(run, "failed", 0, cells)
+        notify(run, "failed", 0, cells)
         where = "" if isinstance(error, WorkflowError) else f"{_name(run)}: "
         return Outcome(run, "failed", time.perf_counter() - began, f"{where}{error}")
-    tell(run, "done", cells, cells)
+    notify(run, "done", cells, cells)
     return Outcome(run, "done", time.perf_counter() - began, notes=tuple(notes))
 
 
@@ -259,13 +259,13 @@ def _run_worker(
 ) -> Done:
     last: Message | None = None
 
-    def hear(line: str) -> None:
+    def receive(line: str) -> None:
         nonlocal last
-        last = heard(line) or last
+        last = parse(line) or last
         if isinstance(last, Cell):
             progress(last.cell)
 
-    ended = workers.run(command, hear)
+    ended = workers.run(command, receive)
     if isinstance(last, Done):
         return last
     where = _name(run)

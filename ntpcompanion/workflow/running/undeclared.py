@@ -95,10 +95,10 @@ class Undeclared:
             for name in names
             if 0 < len(name) <= LONGEST and "\0" not in name and "\n" not in name
         ]
-        sentences = [sentence for name in plain for sentence in self._said(name)]
+        sentences = [sentence for name in plain for sentence in self._sentences_about(name)]
         return list(dict.fromkeys(sentences))
 
-    def _said(self, name: str) -> Iterator[str]:
+    def _sentences_about(self, name: str) -> Iterator[str]:
         project = self.project
         unlisted = self.records is not None and name not in self.records
         if unlisted and (project.records / f"{name}.json").is_file():

@@ -28,7 +28,7 @@ from traitlets.config import Config
 from ntpcompanion.workflow.base import tracing
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, say
+from ntpcompanion.workflow.base.messages import Cell, Done, Failed, send
 from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.running import bounded
@@ -74,13 +74,13 @@ def main(job_file: str) -> int:
         notes = done.node.metadata.pop(bounded.NOTES, [])
         write_atomically(Path(job.output), nbformat.writes(done.node))
     except CellFailed as failure:
-        say(failure.failed)
+        send(failure.failed)
         return 1
     except WorkflowError as error:
         sys.exit(str(error))
     log = done.log
     measured, names = list(log.measured), (sorted(log.absent), sorted(log.modules))
-    say(Done(done.cell_seconds, _peak_memory(), log.read, *names, measured, notes))
+    send(Done(done.cell_seconds, _peak_memory(), log.read, *names, measured, notes))
     return 0
 
 
@@ -167,7 +167,7 @@ class _Clock:
         if cell.cell_type == "code" and not is_injected(cell):
             self._number, self._source = self._number + 1, cell.source
             self._began = time.perf_counter()
-            say(Cell(self._number, self.total))
+            send(Cell(self._number, self.total))
 
     def stop(self, cell: nbformat.NotebookNode, cell_index: int, execute_reply: object) -> None:
         if not is_injected(cell):

@@ -17,8 +17,8 @@ from ntpcompanion.workflow.base.files import require_utf8, search_path
 TEMPLATE = Path(__file__).with_name("template")
 # what the template calls itself; both are words that stand nowhere else in it
 PACKAGE, TITLE = "mypaper", "My companion"
-OWN = __name__.partition(".")[0]
-TAKEN = {"book", "notebooks", "tests", OWN}  # folders of the book, or what it imports
+TOOL = __name__.partition(".")[0]
+TAKEN = {"book", "notebooks", "tests", TOOL}  # folders of the book, or what it imports
 REQUIREMENTS = "requirements.txt"
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
 
@@ -74,7 +74,7 @@ def next_steps(folder: Path) -> list[str]:
     """What was made, and what to type next, in lines."""
     return [
         f"Made {folder}. Go there: `cd {shlex.quote(str(folder))}`. Then:",
-        f"  ntpcompanion build    runs the notebook, renders _build/html; needs {OWN}[book,plots]",
+        f"  ntpcompanion build    runs the notebook, renders _build/html; needs {TOOL}[book,plots]",
         "  make book             the same in an environment of its own, .venv",
         "  make test             its tests, and its numbers against tests/baselines",
     ]
@@ -117,15 +117,15 @@ def origin() -> str:
     or a folder or file of this machine.
     """
     try:
-        package = distribution(OWN)
+        package = distribution(TOOL)
     except PackageNotFoundError:  # run from a checkout
-        return f"{OWN} @ {Path(__file__).resolve().parents[3].as_uri()}"
+        return f"{TOOL} @ {Path(__file__).resolve().parents[3].as_uri()}"
     direct = json.loads(package.read_text("direct_url.json") or "{}")
     if not direct:
-        return f"{OWN}=={package.version}"
+        return f"{TOOL}=={package.version}"
     if version := direct.get("vcs_info"):
-        return f"{OWN} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
-    return f"{OWN} @ {direct['url']}"
+        return f"{TOOL} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
+    return f"{TOOL} @ {direct['url']}"
 
 
 def _require_empty(target: Path) -> None:

@@ -1,9 +1,9 @@
 """Experiments found by name: a module of the book's experiments, `PACKAGE.experiments.NAME`, that
 defines a class `Plan`, a class `Result` and a function `run(plan)`.
 
-`Plan.from_json` reads parameters and raises ValueError with a sentence for each fault; a plan, and
-what `run` returns, have `to_json`. A `run` that takes an argument `checkpoint` can resume within
-itself.
+`Plan.from_json` reads parameters and raises ValueError with a sentence for each fault, and so does
+`Result.from_json` with a stored result; a plan, and what `run` returns, have `to_json`. A `run`
+that takes an argument `checkpoint` can resume within itself.
 
 A task runs in a folder of its own. The files and folders of the project that it reads are named by
 `FILES = ("data/words.txt",)` in the module; `INPUTS = ("text",)` lists fields of the plan that name

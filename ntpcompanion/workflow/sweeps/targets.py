@@ -46,7 +46,7 @@ class Point:
     numbers; of an experiment also the hashes of its `sources` and the files that it declares.
     """
 
-    given: dict[str, Any]
+    overrides: dict[str, Any]
     parameters: dict[str, Any]
     key: str
     sources: dict[str, str] = field(default_factory=dict)
@@ -104,8 +104,8 @@ class NotebookTarget:
 
     def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_notebook`."""
-        named = (self.notebook.name, self.profile, point.given, point.key, keep)
-        return Task(point.key, point.given, partial(run_notebook, self.project, *named))
+        named = (self.notebook.name, self.profile, point.overrides, point.key, keep)
+        return Task(point.key, point.overrides, partial(run_notebook, self.project, *named))
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ class ExperimentTarget:
 
     def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_experiment`, with a folder of its own; there is no notebook to keep."""
-        named = (self.module, point.sources, point.inputs, point.given, folder)
-        return Task(point.key, point.given, partial(run_experiment, self.project, *named))
+        named = (self.module, point.sources, point.inputs, point.overrides, folder)
+        return Task(point.key, point.overrides, partial(run_experiment, self.project, *named))
 
 
 Target = NotebookTarget | ExperimentTarget

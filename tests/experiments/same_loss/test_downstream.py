@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Result, run
-from ntpcompanion.experiments.same_loss.interventions import Arm
+from ntpcompanion.experiments.same_loss.interventions import Arm, Measured
 from ntpcompanion.networks.stack import initial_stack
 from tests.experiments.study_cases import (
     ATTACK,
@@ -135,7 +135,7 @@ def test_a_plan_says_what_is_wrong_with_it(changes, message):
         plan(**changes)
 
 
-ARM = Arm("penalty", [0.5], [7], initial_stack(TRANSFORMER, [7]), "loss")
+ARM = Arm("penalty", [0.5], [7], initial_stack(TRANSFORMER, [7]), Measured.LOSS)
 
 
 def never():
@@ -160,7 +160,7 @@ def test_arms_come_back_with_their_networks(tmp_path):
     for make in (lambda: [ARM], never):
         (found,) = CheckpointStore(tmp_path, "plan").arms("a", TRANSFORMER, "cpu", make)
         assert (found.kind, found.strengths, found.seeds) == ("penalty", [0.5], [7])
-        assert found.measured == "loss"
+        assert found.measured is Measured.LOSS
         for name, p in ARM.stack.parameters.items():
             assert torch.equal(p, found.stack.parameters[name])
 

@@ -4,6 +4,7 @@ from ntpcompanion.experiments.same_loss.interventions import (
     PRETRAINING,
     Adversarial,
     Continued,
+    Measured,
     Noise,
     Penalty,
     Rescaled,
@@ -53,7 +54,7 @@ def test_noise_of_rate_zero_is_the_anneal_alone():
     sgd = {"steps": 4, "batch_size": 8, "optimizer": "sgd", "learning_rate": 0.5}
     noise = Noise(type(SHORT)(**sgd), (0.0, 1.0), SHORT)
     raw, annealed = noise.arms(START)
-    assert (raw.kind, raw.measured, annealed.kind) == ("sgd", "loss", "annealed")
+    assert (raw.kind, raw.measured, annealed.kind) == ("sgd", Measured.LOSS, "annealed")
     assert gap(raw.stack.take([0, 1]), SATURATED) == 0
     assert gap(raw.stack.take([2, 3]), SATURATED) > 1e-3
     assert gap(annealed.stack.take([0, 1]), SATURATED) > 1e-3
@@ -68,7 +69,11 @@ def test_training_on_sees_other_sentences_than_the_pre_training():
 
 def test_an_adversary_is_there_from_the_first_step_of_the_pre_training():
     (arm,) = Adversarial((0.0, 0.5), ridge=2.0, first=12, second=8).arms(START)
-    assert (arm.strengths, arm.seeds, arm.measured) == ([0.0, 0.0, 0.5, 0.5], [1, 2, 1, 2], "all")
+    assert (arm.strengths, arm.seeds, arm.measured) == (
+        [0.0, 0.0, 0.5, 0.5],
+        [1, 2, 1, 2],
+        Measured.ALL,
+    )
     normal = trained_stack(UNTRAINED, SHORT, START.language, (1, 2), PRETRAINING, labels="exact")
     assert gap(arm.stack.take([0, 1]), normal) < 1e-5
     assert gap(arm.stack.take([2, 3]), normal) > 1e-4

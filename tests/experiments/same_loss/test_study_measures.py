@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.same_loss import study_measures
-from ntpcompanion.experiments.same_loss.interventions import Arm
+from ntpcompanion.experiments.same_loss.interventions import Arm, Measured
 from ntpcompanion.experiments.same_loss.study_measures import divergences, measure_arm, with_slopes
 from ntpcompanion.experiments.same_loss.study_suite import SuitePlan, draw_study_suite
 from ntpcompanion.mlm.evaluation.evaluate import evaluate
@@ -27,7 +27,7 @@ def test_divergences_are_those_of_each_model():
 
 
 def test_a_model_is_measured_by_what_its_arm_says():
-    for measured, positions in (("loss", set()), ("first", {1}), ("all", {1, 2})):
+    for measured, positions in zip(Measured, (set(), {1}, {1, 2}), strict=True):
         found = measure_arm(arm(measured), SUITE)
         assert [set(model.tasks) for model in found] == [positions] * 3
         assert [(m.strength, m.seed, m.width) for m in found] == [
@@ -38,16 +38,16 @@ def test_a_model_is_measured_by_what_its_arm_says():
 
 
 def test_the_number_measured_together_does_not_matter(monkeypatch):
-    together = measure_arm(arm("first"), SUITE)
+    together = measure_arm(arm(Measured.FIRST), SUITE)
     monkeypatch.setitem(study_measures.MODELS_PER_BATCH, "cpu", (2, 8))
-    for first, second in zip(together, measure_arm(arm("first"), SUITE), strict=True):
+    for first, second in zip(together, measure_arm(arm(Measured.FIRST), SUITE), strict=True):
         assert first.trace == pytest.approx(second.trace, rel=1e-5)
         assert first.excess == second.excess
         assert first.tasks[1].full == pytest.approx(second.tasks[1].full, abs=1e-6)
 
 
 def test_slopes_are_added_to_the_measurements():
-    plain = measure_arm(arm("loss"), SUITE)
+    plain = measure_arm(arm(Measured.LOSS), SUITE)
     for before, after in zip(plain, with_slopes(STACK, plain, SUITE), strict=True):
         assert before.slope is None
         assert after.slope_stderr > 0

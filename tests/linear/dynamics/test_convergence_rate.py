@@ -5,7 +5,7 @@ import pytest
 from scipy.linalg import null_space
 from scipy.special import log_softmax
 
-from ntpcompanion.linear.dynamics.convergence_rate import growth_exponent
+from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
 from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.svm.complementarity import tilted_pair
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
@@ -14,7 +14,7 @@ from tests.linear.cases import table as table_of
 
 
 def exponent(table):
-    return growth_exponent(table, solve_ntp_svm(table, tol=1e-12))
+    return convergence_rate(table, solve_ntp_svm(table, tol=1e-12))
 
 
 def slopes_of_the_velocity(table, log_times):
@@ -91,10 +91,10 @@ def test_where_no_power_is_known_the_reason_is_given():
         exponent(table)
     solved = solve_ntp_svm(tilted_pair(0.5), tol=1e-12)
     with pytest.raises(ValueError, match="`weights` and `dual`"):
-        growth_exponent(tilted_pair(0.5), replace(solved, dual=None))
+        convergence_rate(tilted_pair(0.5), replace(solved, dual=None))
     h = np.array([[1.0, 0.0], [1.0, 0.0], [-1.0, -1.0]])
     twice = table_of(h, [[1, 0], [1, 0], [0, 1]])
     dual = np.array([[0.25, -0.25], [0.25, -0.25], [-0.5, 0.5]])
     alike = replace(solve_ntp_svm(twice, tol=1e-12), dual=dual)
     with pytest.raises(ValueError, match="`table` must have linearly independent margins of 1"):
-        growth_exponent(twice, alike)
+        convergence_rate(twice, alike)

@@ -49,7 +49,7 @@ def test_gradient_and_excess_are_those_of_the_table(given_table, seed, size):
     loss = DecomposedLoss(given_table)
     W = size * np.random.default_rng(seed).standard_normal(loss.finite_part.shape)
     finite, growing = loss.coordinates(W)
-    point = loss.at(finite, growing, 0.0)
+    point = loss.point(finite, growing, 0.0)
     inside, outside = loss.gradient(point)
     gradient = np.tensordot(inside, loss.bases.finite, 1) + np.tensordot(
         outside, loss.bases.growing, 1
@@ -70,8 +70,8 @@ def test_the_scale_changes_nothing_but_the_unit(rng):
     )
     for log_scale in (-5.0, 2.0):
         scaled, plain = (
-            loss.at(finite / math.exp(log_scale), growing, log_scale),
-            loss.at(finite, growing, 0.0),
+            loss.point(finite / math.exp(log_scale), growing, log_scale),
+            loss.point(finite, growing, 0.0),
         )
         assert loss.log_excess(scaled) == pytest.approx(loss.log_excess(plain), rel=1e-12)
         for one, other in zip(loss.gradient(scaled), loss.gradient(plain), strict=True):
@@ -90,18 +90,20 @@ def test_the_hessian_is_the_derivative_of_the_gradient(rng):
     )
     for log_scale in (0.0, -3.0):
         scale = math.exp(log_scale)
-        inside, mixed, outside = loss.hessian(loss.at(finite, growing, log_scale))
+        inside, mixed, outside = loss.hessian(loss.point(finite, growing, log_scale))
         for k in range(len(finite)):
             move = step * np.eye(len(finite))[k]
             up, down = (
-                loss.gradient(loss.at(finite + sign * move, growing, log_scale)) for sign in (1, -1)
+                loss.gradient(loss.point(finite + sign * move, growing, log_scale))
+                for sign in (1, -1)
             )
             assert np.allclose((up[0] - down[0]) / (2 * step), inside[k], atol=1e-7)
             assert np.allclose((up[1] - down[1]) / (2 * step), scale * mixed[k], atol=1e-7)
         for k in range(len(growing)):
             move = step * np.eye(len(growing))[k]
             up, down = (
-                loss.gradient(loss.at(finite, growing + sign * move, log_scale)) for sign in (1, -1)
+                loss.gradient(loss.point(finite, growing + sign * move, log_scale))
+                for sign in (1, -1)
             )
             assert np.allclose((up[0] - down[0]) / (2 * step), mixed[:, k], atol=1e-6)
             assert np.allclose((up[1] - down[1]) / (2 * step), outside[:, k], atol=1e-6)
@@ -111,7 +113,7 @@ def test_the_curvature_of_the_limit_is_approached_as_the_margins_grow(rng):
     drawn = ContextTable.random(6, 5, 3, 7, rng)
     loss = DecomposedLoss(drawn)
     growing = loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
-    inside = loss.hessian(loss.at(np.zeros(len(loss.bases.finite)), 50 * growing, 0.0))[0]
+    inside = loss.hessian(loss.point(np.zeros(len(loss.bases.finite)), 50 * growing, 0.0))[0]
     assert np.allclose(loss.limit_curvature(), inside, rtol=0, atol=1e-12)
 
 
@@ -150,7 +152,7 @@ def test_far_beyond_the_rounding_of_probabilities_the_gradient_keeps_its_digits(
     # all margins are 60: off-support probabilities near 1e-26
     growing = 60 * loss.coordinates(separating.T)[1]
     finite = rng.standard_normal(len(loss.bases.finite))
-    found = np.append(*loss.gradient(loss.at(finite, growing, -60.0)))
+    found = np.append(*loss.gradient(loss.point(finite, growing, -60.0)))
     expected = exact_gradient(loss, finite, growing, -60.0)
     assert np.allclose(found, expected, rtol=1e-12)
     assert np.abs(expected).min() > 1e-3
@@ -162,7 +164,7 @@ def test_the_excess_is_finite_where_it_underflows(rng):
     growing = loss.coordinates((np.linalg.pinv(drawn.embeddings) @ drawn.support.toarray()).T)[1]
     nothing = np.zeros(len(loss.bases.finite))
     far, farther = (
-        loss.log_excess(loss.at(nothing, size * growing, -size)) for size in (5000.0, 6000.0)
+        loss.log_excess(loss.point(nothing, size * growing, -size)) for size in (5000.0, 6000.0)
     )
     assert far - farther == pytest.approx(1000, abs=1e-6)  # all margins grow by 1000
 
@@ -170,7 +172,7 @@ def test_the_excess_is_finite_where_it_underflows(rng):
 def test_far_from_the_finite_part_nothing_overflows():
     """Two words of one half each, with logits 2000 apart: q is 1 and e^−2000."""
     loss = DecomposedLoss(table([[1.0]], [[1, 1, 0]]))
-    point = loss.at(*loss.coordinates(np.array([[1000.0], [-1000.0], [-5000.0]])), 0.0)
+    point = loss.point(*loss.coordinates(np.array([[1000.0], [-1000.0], [-5000.0]])), 0.0)
     assert np.allclose(point.log_ratio, [[math.log(2), math.log(2) - 2000, 0]], rtol=1e-12)
     assert math.exp(loss.log_excess(point)) == pytest.approx(1000 - math.log(2), rel=1e-12)
 
@@ -181,7 +183,7 @@ def test_one_hot_tables_and_full_supports_are_no_special_cases():
     mixed = DecomposedLoss(table(np.eye(2), [[1, 1], [0, 1]]))
     W = np.array([[0.3, -0.2], [0.1, 0.5]])
     for loss in (one_hot, mixed):
-        point = loss.at(*loss.coordinates(W), 0.0)
+        point = loss.point(*loss.coordinates(W), 0.0)
         assert math.exp(loss.log_excess(point)) == pytest.approx(loss.table.excess(W), rel=1e-12)
 
 

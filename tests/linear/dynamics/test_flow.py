@@ -246,7 +246,7 @@ def test_the_part_in_F_settles_where_its_velocity_is_zero(drawn, sigma, far, ren
     )
     given, start = flow_module._Integration(loss, tol), np.zeros(len(loss.bases.finite))
     exact = root(
-        lambda x: np.exp(sigma) * loss.gradient(loss.at(x, growing, -sigma))[0] - x,
+        lambda x: np.exp(sigma) * loss.gradient(loss.point(x, growing, -sigma))[0] - x,
         start,
         tol=1e-13,
     ).x

@@ -15,7 +15,7 @@ from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.tables.contexts import ContextTable
 from tests.linear.cases import degenerate_tables, table
 
-module = inspect.getmodule(regularization_path)  # the face has a function of its name
+module = inspect.getmodule(regularization_path)  # the package has a function of its name
 
 
 @pytest.fixture

@@ -21,5 +21,7 @@ def test_only_a_word_at_the_position_is_hidden():
 
 @pytest.mark.parametrize("position", [-1, 3])
 def test_a_position_that_is_no_column_is_refused(position):
-    with pytest.raises(ValueError, match=f"`position` must be a column .* 0 … 2, got {position}"):
+    with pytest.raises(
+        ValueError, match=f"`position` must lie in 0 … 2 .*`tokens`.*, got {position}"
+    ):
         masked_at(torch.zeros(1, 3, dtype=torch.int64), position)

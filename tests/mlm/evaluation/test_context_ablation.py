@@ -91,12 +91,14 @@ def test_a_word_that_is_erased_is_summed_over():
 
 def test_a_grammar_without_a_longest_sentence_is_refused():
     binary = torch.tensor([[[0.3]]])
-    with pytest.raises(ValueError, match="`language` must be a grammar with a longest sentence"):
+    with pytest.raises(
+        ValueError, match=r"`language` must have a longest sentence, got a ntpcompanion\.PCFG"
+    ):
         context_gaps(PCFG(torch.ones(1), binary, torch.tensor([[0.7]])), 10, 0)
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_a_plan_in_place_of_its_language_is_told_to_be_built():
-    words = r"must be an HMM or a PCFG, got .*HMMPlan\. Of a plan, pass what `build\(\)` returns"
+    words = r"must be a HMM or PCFG, got .*HMMPlan\. Of a plan, pass what `build\(\)` returns"
     with pytest.raises(ValueError, match=words):
         context_gaps(ONE_BLOCK, 20, 0)

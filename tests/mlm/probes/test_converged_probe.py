@@ -97,9 +97,15 @@ def test_redundant_features_and_single_precision_change_nothing():
 def test_what_does_not_fit_is_refused():
     train, labels, test, posterior = gaussian_classes(2, n=60, m=30)
     plan = replace(PLAN, shots=10, subsets=4)
-    with pytest.raises(ValueError, match=r"`train` and `test` must be features .*\(2, 30, 9\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"`test` must .* shape \(2, 30, 10\) to agree with `train`.*, got .*\(2, 30, 9\)",
+    ):
         probe_stack(train, labels, test[..., :9], posterior, plan, generator())
-    with pytest.raises(ValueError, match=r"`train` must have at least 5 · 10 examples .*got 48"):
+    with pytest.raises(
+        ValueError,
+        match=r"`train` must have 5 · 10 examples beside .*got .*\(2, 60, \d+\). Take fewer",
+    ):
         probe_stack(train, labels, test, posterior, replace(plan, subsets=5), generator())
 
 

@@ -116,9 +116,15 @@ def test_accuracy_by_posterior_of_given_logits():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"test": features(2)}, "`train` and `test` must be features"),
-        ({"labels": classes(49)}, "`labels` must have shape"),
-        ({"labels": torch.full((EXAMPLES,), 2)}, "`labels` are all 2"),
+        ({"test": features(2)}, r"`test` must .* to agree with `train`, .*, got .*"),
+        (
+            {"labels": classes(49)},
+            r"`labels` must .* with shape \(\d+\) to agree with `train`, got .*\(49,\)",
+        ),
+        (
+            {"labels": torch.full((EXAMPLES,), 2)},
+            "`labels` must hold several classes, got .* Draw more",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(change, message):

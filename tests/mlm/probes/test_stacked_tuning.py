@@ -105,11 +105,20 @@ def test_the_given_stack_is_not_changed():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"start": stack(plan=LSTM)}, "`stack` must hold transformers, got kind 'lstm'"),
-        ({"plan": replace(PLAN, epochs=1)}, "`epochs` must be at least 2"),
+        (
+            {"start": stack(plan=LSTM)},
+            "`stack` must hold transformers, not kind 'lstm': .*Use `trained_heads`",
+        ),
+        ({"plan": replace(PLAN, epochs=1)}, "`plan` must have 2 `epochs` or more, .* not 1, got"),
         ({"given": task() | {"train": torch.zeros(36, 9).long()}}, "`tokens` holds sentences of 9"),
-        ({"given": task() | {"labels": torch.zeros(35).long()}}, "`labels` must have shape"),
-        ({"given": task() | {"labels": torch.zeros(36).long()}}, "`labels` are all 0"),
+        (
+            {"given": task() | {"labels": torch.zeros(35).long()}},
+            r"`labels` must .*\(36\) to agree with `train`, got .*\(35,\)",
+        ),
+        (
+            {"given": task() | {"labels": torch.zeros(36).long()}},
+            "`labels` must hold several classes, got .* Draw more",
+        ),
     ],
 )
 def test_what_does_not_fit_is_refused(change, message):

@@ -133,15 +133,15 @@ WRONG = [
     ({"width": 4}, r"`width` of the plan must be a multiple of 8, that of the model, got 4"),
     (
         {"heads": 2},
-        r"`heads` of the plan must be 4, 2 times that of the model, as its `width` is, got 2",
+        r"`heads` of the plan must be 4, 2 times that of the model, got 2",
     ),
     (
         {"inner": 64},
-        r"`inner` of the plan must be 32, 2 times that of the model, as its `width` is, got 64",
+        r"`inner` of the plan must be 32, 2 times that of the model, got 64",
     ),
     ({"layers": 1}, r"`layers` of the plan must be at least 2, those of the model, got 1"),
-    ({"words": 7}, r"`words` of the plan must be 6, that of the model, got 7"),
-    ({"positions": 5}, r"`positions` of the plan must be 4, that of the model, got 5"),
+    ({"words": 7}, r"`words` of the plan must be 6, 1 times that of the model, got 7"),
+    ({"positions": 5}, r"`positions` of the plan must be 4, 1 times that of the model, got 5"),
 ]
 
 

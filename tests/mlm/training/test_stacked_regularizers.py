@@ -137,7 +137,7 @@ def test_a_step_that_is_captured_is_the_step_that_is_computed(monkeypatch, kind,
         return end
 
     graph = trained()
-    monkeypatch.setattr(stacked_training, "captured", lambda compute, _: compute)
+    monkeypatch.setattr(stacked_training, "as_cuda_graph", lambda compute, _: compute)
     plain = trained()
     torch.testing.assert_close(graph.term, plain.term, rtol=1e-5, atol=1e-6)
     for name, p in graph.stack.parameters.items():

@@ -3,15 +3,15 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base.messages import MARK, Cell, Done, Failed, heard, say
+from ntpcompanion.workflow.base.messages import MARK, Cell, Done, Failed, parse, send
 
 
 def test_a_message_leaves_at_once_and_is_told_from_other_lines(monkeypatch):
     pipe = io.BytesIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(pipe))
-    say(Cell(1, 2))
+    send(Cell(1, 2))
     lines = pipe.getvalue().decode().split("\n")
-    assert [heard(line) for line in [*lines, '{"cell": 1}', "ntp {}"]] == [
+    assert [parse(line) for line in [*lines, '{"cell": 1}', "ntp {}"]] == [
         Cell(1, 2),
         None,
         None,
@@ -28,8 +28,8 @@ def test_a_message_leaves_at_once_and_is_told_from_other_lines(monkeypatch):
     ],
 )
 def test_what_a_kernel_printed_before_a_message_is_left_out(capsys, message):
-    say(message)
-    assert heard("half a line" + capsys.readouterr().out) == message
+    send(message)
+    assert parse("half a line" + capsys.readouterr().out) == message
 
 
 @pytest.mark.parametrize(
@@ -52,4 +52,4 @@ def test_what_a_kernel_printed_before_a_message_is_left_out(capsys, message):
     ids=lambda text: text[:30],
 )
 def test_what_is_no_message_is_left_out(text):
-    assert heard(MARK + text) is None
+    assert parse(MARK + text) is None

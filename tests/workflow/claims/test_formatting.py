@@ -43,8 +43,8 @@ def test_digits_follow_the_error(value, error, text):
 
 
 def test_digits_tell_a_value_from_what_it_is_compared_with():
-    assert number(0.12341, 0.0, apart_from=[0.1234]) == "0.12341"
-    assert number(0.1234, 0.0, apart_from=[0.1234]) == "0.1234"
+    assert number(0.12341, 0.0, distinguish_from=[0.1234]) == "0.12341"
+    assert number(0.1234, 0.0, distinguish_from=[0.1234]) == "0.1234"
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,11 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
     checks = report.examine(toy.project)
     assert [check for check in checks if check.state == "fault"] == []
     assert (
-        named(checks, "pyproject.toml").found
+        named(checks, "pyproject.toml").result
         == f"not in {toy.project.root}: what is installed was not compared with it"
     )
     assert "constraints.txt" not in states(checks), "a book may do without"
-    assert named(checks, "kernel").found == "starts, and imports toypkg from here"
+    assert named(checks, "kernel").result == "starts, and imports toypkg from here"
     assert [check.name for check in checks].count("disk") == 2
     assert all(check.fix for check in checks if check.state != "ok")
     assert not toy.project.build.exists()
@@ -52,7 +52,7 @@ def test_a_folder_that_cannot_be_worked_in_is_a_fault(quick, tmp_path):
     root = quick.project.root.rename(tmp_path / "a:b")
     check = named(report.examine(Project(root, root / "toypkg")), "place")
     assert (check.state, check.fix) == ("fault", "Rename it, or copy it to another place.")
-    assert "a:b has ':' in its name, by which Python separates folders" in check.found
+    assert "a:b has ':' in its name, by which Python separates folders" in check.result
 
 
 def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
@@ -68,9 +68,9 @@ def test_what_the_checkout_asks_for_is_compared_with_what_is_installed(quick):
     faults = {name for name, state in states(checks).items() if state == "fault"}
     assert faults == {"Python", "packages"}
     numpy = f"numpy {version('numpy')} (needs >=99)"
-    assert named(checks, "packages").found == f"{numpy}; absent is missing"
+    assert named(checks, "packages").result == f"{numpy}; absent is missing"
     assert (
-        named(checks, "pinned versions").found
+        named(checks, "pinned versions").result
         == f"not those of constraints.txt: numpy {version('numpy')} (0.1)"
     )
     assert not {"pyproject.toml", "constraints.txt"} & set(states(checks))
@@ -96,7 +96,7 @@ def test_a_check_that_falls_over_is_a_fault_and_no_end(quick, monkeypatch):
     (quick.project.root / "pyproject.toml").write_text("[project")
     checks = report.examine(quick.project)
     assert (
-        named(checks, "machine").found
+        named(checks, "machine").result
         == "could not be examined further: ZeroDivisionError: a surprise"
     )
     assert named(checks, "packages").state == "fault"
@@ -109,12 +109,12 @@ def test_a_check_that_falls_over_is_a_fault_and_no_end(quick, monkeypatch):
 )
 def test_disk(free, state, shown):
     check = report.check_disk(Path("/somewhere"), free)
-    assert (check.state, shown in check.found) == (state, True)
+    assert (check.state, shown in check.result) == (state, True)
     assert ("`make clean`" in check.fix) == (state != "ok")
 
 
 def test_memory():
-    assert report.check_memory(2**33, 2**34).found == "8.0 GiB available of 16.0 GiB"
+    assert report.check_memory(2**33, 2**34).result == "8.0 GiB available of 16.0 GiB"
     low = report.check_memory(2**31, 2**34)
     assert (low.state, "`--jobs 1`" in low.fix) == ("warning", True)
 

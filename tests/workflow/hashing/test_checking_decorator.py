@@ -12,7 +12,7 @@ PLAIN = "def half(x: int) -> int:\n    return x"
 HALF = {
     "alone": "@checked\n" + PLAIN,
     "with brackets": "@checked()\n" + PLAIN,
-    "with a need": "@checked(need('x', lambda x: x > 2, 'be {x}'))\n" + PLAIN,
+    "with a need": "@checked(need('x', 'x > 2', 'be {x}'))\n" + PLAIN,
     "with another annotation": "@checked\n" + PLAIN.replace("int)", "Size)"),
 }
 
@@ -26,14 +26,17 @@ def test_the_decorator_is_left_out(book, half):
 COUNTED = {
     "of the same name": "def checked(f):\n    return lambda x: f(x) + 1\n@checked\n" + PLAIN,
     "beside another one": IMPORT + "@checked\n@abs\n" + PLAIN,
+    "with a condition by a name": IMPORT + "C = 'x > 2'\n@checked(need('x', C, ''))\n" + PLAIN,
+    "with a condition by keyword": IMPORT + "@checked(need('x', condition='x'))\n" + PLAIN,
+    "with a condition that is none": IMPORT + "@checked(need('x', 'x >', ''))\n" + PLAIN,
     "given another thing": IMPORT + "@checked(print)\n" + PLAIN,
-    "with a need that draws": IMPORT + "@checked(need('x', lambda x: x.random(), ''))\n" + PLAIN,
-    "with a need that writes": IMPORT + "@checked(need('x', lambda x: setattr(x, 'a', 1), ''))\n"
+    "with a need that draws": IMPORT + "@checked(need('x', 'x.random()', ''))\n" + PLAIN,
+    "with a need that writes": IMPORT + "@checked(need('x', 'setattr(x, 0, 1)', ''))\n"
     + PLAIN,
     "with a need that calls": IMPORT + "def look(x):\n    x.sort()\n"
-    "@checked(need('x', lambda x: look(x), ''))\n" + PLAIN,
+    "@checked(need('x', 'look(x)', ''))\n" + PLAIN,
     "with a need that asks for what runs": IMPORT + "class A:\n    @property\n    def b(self):\n"
-    "        return 1\n@checked(need('x', lambda x: x.b, ''))\n" + PLAIN.replace("x\n", "A\n"),
+    "        return 1\n@checked(need('x', 'x.b', ''))\n" + PLAIN.replace("x\n", "A\n"),
 }  # fmt: skip
 
 
@@ -41,7 +44,7 @@ COUNTED = {
 def test_one_that_may_do_more_counts(book, half):
     if "A:" in half:
         half = half.replace("return x", "return A().b + x")
-        assert book(**user(half)) != book(**user(half.replace("x.b,", "x.c,")))
+        assert book(**user(half)) != book(**user(half.replace("'x.b'", "'x.c'")))
     else:
         assert book(**user(half))["half"] != book(**user(PLAIN))["half"]
 

@@ -26,7 +26,7 @@ def house(tmp_path):
 
 def reached(name, package):
     """Files beside those of the packages themselves, and entries of faces."""
-    found = list(Package(package).leads_to(name))
+    found = list(Package(package).resolve(name))
     files = {p.relative_to(package).as_posix() for p in found if not isinstance(p, tuple)}
     assert "__init__.py" in files
     return files - {"__init__.py", "room/__init__.py"}, {p for p in found if isinstance(p, tuple)}

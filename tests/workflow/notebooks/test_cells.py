@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from ntpcompanion.workflow.hashing.uses import names_used
+from ntpcompanion.workflow.hashing.used_names import names_used
 from ntpcompanion.workflow.notebooks.cells import as_python, used_python
 
 

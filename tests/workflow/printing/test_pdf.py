@@ -100,7 +100,7 @@ def _leads(book, page):
 @needs_browser
 def test_the_pdf_has_outline_page_numbers_and_inner_links(project, tmp_path):
     target, heard = tmp_path / "out" / "book.pdf", []
-    assert pdf.print_book(project, target, tell=heard.append) == 4
+    assert pdf.print_book(project, target, notify=heard.append) == 4
     assert heard == ["1 of 3 printed: intro", "2 of 3 printed: one", "3 of 3 printed: two"]
     book = pypdf.PdfReader(target)
     texts = [page.extract_text() for page in book.pages]

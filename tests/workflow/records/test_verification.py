@@ -10,7 +10,7 @@ from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.sweeps.campaign import Options
-from tests.workflow.halves import PLAN
+from tests.workflow.halves import PLAN, STUDY
 
 
 @pytest.fixture
@@ -94,6 +94,17 @@ def test_a_value_that_was_changed_and_sealed_again_is_noticed(made):
     write_sealed(path, data)
     with pytest.raises(WorkflowError, match=r"'n': 2\} gives .*: half: 2.001 → 2.0"):
         verify_record(made.project, "halves", 3, Options(jobs=1))
+
+
+def test_a_field_that_results_have_got_since_has_its_value_of_before(study):
+    later = STUDY.replace("half: float\n", "half: float\n    added: int = 0\n")
+    study.write_experiment("study", later)
+    path = make_record(study.project, "halves", Options(jobs=1))
+    data = read_sealed(path)
+    del data["checksum"]
+    assert [line["result"].pop("added") for line in data["results"]] == [0, 0, 0]
+    write_sealed(path, data)
+    assert verify_record(study.project, "halves", 3, Options(jobs=1))["deviation"] == 0
 
 
 def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):

@@ -15,7 +15,7 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from papermill.exceptions import PapermillExecutionError
 
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, heard
+from ntpcompanion.workflow.base.messages import Cell, Done, Failed, parse
 from ntpcompanion.workflow.running import worker
 from ntpcompanion.workflow.running.job import Job
 
@@ -59,7 +59,7 @@ def _environment(monkeypatch):
 def said(capfd):
     """A function: the messages to the runner so far."""
     return lambda: [
-        message for line in capfd.readouterr().out.split("\n") if (message := heard(line))
+        message for line in capfd.readouterr().out.split("\n") if (message := parse(line))
     ]
 
 
@@ -107,7 +107,7 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     assert Path(ipython).is_relative_to(sockets), "nothing of the user's is run at its start"
     assert not Path(sockets).exists()
     written = capfd.readouterr()
-    assert [message for line in written.out.split("\n") if (message := heard(line))] == BEGUN
+    assert [message for line in written.out.split("\n") if (message := parse(line))] == BEGUN
     assert "Executing" not in written.err, "no progress bar: the runner tells of cells"
     assert done.log.read == {}, "what lies in its folder was laid out for it"
     assert {"ipykernel", "numpy"} <= done.log.modules | {"numpy"}
@@ -123,7 +123,7 @@ def test_a_worker_as_a_process(tmp_path):
         stdout=subprocess.PIPE,
         text=True,
     ) as process:
-        messages = [message for line in process.stdout if (message := heard(line))]
+        messages = [message for line in process.stdout if (message := parse(line))]
         assert process.wait(60) == 0
     assert messages[:2] == BEGUN
     assert len(messages[2].cell_seconds) == 2

@@ -11,7 +11,7 @@ import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from ntpcompanion.workflow.base.messages import Done, Failed, heard
+from ntpcompanion.workflow.base.messages import Done, Failed, parse
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.running.workers import Workers
 from tests.waiting import LIMIT, ended, wait_for
@@ -44,7 +44,7 @@ def started(toy):
         printed = ""
         if Path(job.output).exists():
             printed = nbformat.read(job.output, as_version=4).cells[-1].outputs[0].text
-        return end, [message for line in said if (message := heard(line))], printed.split()
+        return end, [message for line in said if (message := parse(line))], printed.split()
 
     run.project = toy.project
     return run

@@ -39,7 +39,7 @@ def test_runs_are_said_before_anything_is_started(instant):
     planned = read_sweep(
         instant.project, "coin", ["n=10:40:10"], seeds="0:2", fixed=[], profile="smoke"
     )
-    assert [point.given for point in planned.points][:3] == [
+    assert [point.overrides for point in planned.points][:3] == [
         {"n": 10, "seed": 0},
         {"n": 10, "seed": 1},
         {"n": 20, "seed": 0},

@@ -10,7 +10,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 SHOWN = 60  # characters of a value that does not fit
 
 
-def shaped(data: object, shape: Any, where: str) -> Any:
+def validate(data: object, shape: Any, where: str) -> Any:
     """`data`, as a value of the type `shape`.
 
     Parameters
@@ -30,7 +30,7 @@ def shaped(data: object, shape: Any, where: str) -> Any:
     Raises
     ------
     WorkflowError
-        naming every place where the data do not fit, what belongs there, and what came.
+        naming every place where the data do not fit, what belongs there, and what was received.
     """
     try:
         return TypeAdapter(shape).validate_python(data, strict=True)
@@ -41,6 +41,6 @@ def shaped(data: object, shape: Any, where: str) -> Any:
 
 def _fault(fault: ErrorDetails) -> str:
     place = ".".join(map(str, fault["loc"]))
-    came = repr(fault["input"])
-    shown = came if len(came) <= SHOWN else f"{came[:SHOWN]}…"
+    received = repr(fault["input"])
+    shown = received if len(received) <= SHOWN else f"{received[:SHOWN]}…"
     return f"{place + ': ' if place else ''}{fault['msg']}, got {shown}"

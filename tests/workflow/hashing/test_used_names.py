@@ -1,6 +1,6 @@
 import pytest
 
-from ntpcompanion.workflow.hashing.uses import belonging, names_used
+from ntpcompanion.workflow.hashing.used_names import belonging, names_used
 
 
 @pytest.mark.parametrize(

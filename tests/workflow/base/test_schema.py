@@ -2,7 +2,7 @@ import pytest
 from pydantic import BaseModel
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.shapes import shaped
+from ntpcompanion.workflow.base.schema import validate
 
 
 class Point(BaseModel):
@@ -11,8 +11,8 @@ class Point(BaseModel):
 
 
 def test_what_fits_is_given_back():
-    assert shaped({"a": [1, 2.5]}, dict[str, list[float]], "here") == {"a": [1.0, 2.5]}
-    assert shaped({"p": {"x": 1}}, dict[str, Point], "here") == {"p": Point(x=1.0)}
+    assert validate({"a": [1, 2.5]}, dict[str, list[float]], "here") == {"a": [1.0, 2.5]}
+    assert validate({"p": {"x": 1}}, dict[str, Point], "here") == {"p": Point(x=1.0)}
 
 
 @pytest.mark.parametrize(
@@ -35,5 +35,5 @@ def test_what_fits_is_given_back():
 )
 def test_every_place_that_does_not_fit_is_named(data, shape, words):
     with pytest.raises(WorkflowError) as caught:
-        shaped(data, shape, "here")
+        validate(data, shape, "here")
     assert str(caught.value) == words
