@@ -5,6 +5,7 @@ import torch
 
 from ntpcompanion import languages as la
 from ntpcompanion import linear as li
+from ntpcompanion.linear.thresholds.threshold import statistical_dimension
 from tests.mistakes import wrong_calls
 
 
@@ -51,7 +52,7 @@ RIGHT = {
     "recurrent_states": (li.recurrent_states, STATES),
     "regularization_path": (li.regularization_path, {"table": TABLE, "radii": [1.0, 2.0]}),
     "solve_ntp_svm": (li.solve_ntp_svm, {"table": TABLE}),
-    "statistical_dimension": (li.statistical_dimension, {"vocab_size": 4, "support_size": 2}),
+    "statistical_dimension": (statistical_dimension, {"vocab_size": 4, "support_size": 2}),
     "step_bound": (li.step_bound, {"table": TABLE}),
     "count_contexts": (la.count_contexts, {"tokens": TOKENS, "vocab_size": 3, "lengths": [0, 1]}),
     "draw_derivation": (la.draw_derivation, {"grammar": GRAMMAR, "rng": rng, "max_words": 8}),

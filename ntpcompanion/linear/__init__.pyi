@@ -15,7 +15,6 @@ from .dynamics.alignment import measure_alignment as measure_alignment
 from .dynamics.alignment import cosine_distance as cosine_distance
 from .dynamics.decomposed_loss import DecomposedLoss as DecomposedLoss
 from .dynamics.excess_bounds import excess_bound as excess_bound
-from .thresholds.threshold import statistical_dimension as statistical_dimension
 from .thresholds.threshold import predicted_threshold as predicted_threshold
 from .tables.autoregressive import recurrent_states as recurrent_states
 from .tables.autoregressive import flatten_sequences as flatten_sequences
@@ -38,7 +37,6 @@ __all__ = [
     "cosine_distance",
     "DecomposedLoss",
     "excess_bound",
-    "statistical_dimension",
     "predicted_threshold",
     "recurrent_states",
     "flatten_sequences",

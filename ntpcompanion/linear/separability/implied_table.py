@@ -98,13 +98,13 @@ class ImpliedTable:
 
     @property
     def has_minimizer(self) -> bool:
-        """Whether the loss attains its infimum: in p̃ every token can follow every context."""
+        """Whether the loss attains its infimum, because in p̃ every token can follow every context."""
         return self.support.separating is None
 
     @property
     def table(self) -> ContextTable:
-        """p̃ with the embeddings and frequencies of the text: compatible and separable, with the
-        same loss at every decoder.
+        """A compatible and separable table with the same loss at every decoder, p̃ with the
+        embeddings and frequencies of the text.
 
         Raises ValueError if the loss has a minimizer, or if a positive entry of p̃ is below 1e-308.
         """

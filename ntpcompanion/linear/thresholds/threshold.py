@@ -63,7 +63,7 @@ def statistical_dimension(vocab_size: SupportsIndex, support_size: SupportsIndex
 
     Examples
     --------
-    >>> from ntpcompanion.linear import statistical_dimension
+    >>> from ntpcompanion.linear.thresholds.threshold import statistical_dimension
     >>> round(statistical_dimension(10, 10), 6)  # a line
     1.0
     >>> round(statistical_dimension(10, 1), 4)
