@@ -9,14 +9,8 @@ from ntpcompanion.planning import network_predictor, score_answers
 from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.randomness import stream
 
-PLAN = {
-    "size": {"width": 8, "layers": 1, "heads": 1},
-    "steps": 4,
-    "every": 2,
-    "batch_size": 4,
-    "held_out": 20,
-    "seed": 0,
-}
+PLAN = {"size": {"width": 8, "layers": 1, "heads": 1}, "steps": 4, "every": 2, "batch_size": 4}
+PLAN |= {"held_out": 20, "seed": 0}
 
 
 def planned(**changes):

@@ -1,14 +1,8 @@
-import json
-from pathlib import Path
-
 import pytest
 
 from ntpcompanion.experiments.experiment import Plan
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage, NamedModel
-from ntpcompanion.experiments.same_loss.pretraining import Result
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, MODEL_PLANS
-
-RECORDS = Path(__file__).parents[3] / "book" / "records"
 
 
 class Both(Plan):
@@ -21,13 +15,6 @@ def test_a_name_and_its_sizes_are_the_same_plan():
     assert (named.language, named.model) == (LANGUAGE_PLANS["pcfg-12"], MODEL_PLANS["lstm-128x4"])
     assert Both.from_json(named.to_json()) == named
     assert Both(language=named.language, model=named.model) == named
-
-
-@pytest.mark.parametrize("name", ["mlm_hmm", "mlm_pcfg"])
-def test_stored_languages_are_written_as_they_were(name):
-    stored = json.loads((RECORDS / f"{name}.json").read_text(encoding="utf-8"))["results"]
-    for line in stored:
-        assert Result.from_json(line["result"]).to_json()["language"] == line["result"]["language"]
 
 
 @pytest.mark.parametrize("name", LANGUAGE_PLANS)
