@@ -79,7 +79,7 @@ def undocumented(room: str, name: str) -> Iterator[str]:
     text = inspect.getdoc(found) or ""
     if name.endswith(".run") and [*inspect.signature(found).parameters] == ["plan"]:
         # of an experiment: its plan is described field by field, see test_every_experiment.py
-        if not re.search(r"^Returns \S", text, re.M):
+        if not re.search(r"^Returns( \S|\n-)", text, re.M):
             yield "what it returns"
     elif not inspect.isclass(found):
         for parameter in inspect.signature(found).parameters:

@@ -84,8 +84,8 @@ class Decided(experiment.Result):
     @property
     def lowest(self) -> Bool[np.ndarray, " n"]:
         """Whether each table in the fewest dimensions is separable."""
-        found = self.decisions
-        return found.separable[found.dim == found.dim.min()]
+        verdicts = self.decisions
+        return verdicts.separable[verdicts.dim == verdicts.dim.min()]
 
 
 class Minimum(experiment.Result):
@@ -122,9 +122,9 @@ class Result(experiment.Result):
     @property
     def both_fail(self) -> int:
         """Random tables with at least as many dimensions as contexts that lack a condition."""
-        found = self.random.decisions
-        both = found.compatible & found.separable
-        return int((~both[found.dim >= found.num_contexts]).sum())
+        verdicts = self.random.decisions
+        both = verdicts.compatible & verdicts.separable
+        return int((~both[verdicts.dim >= verdicts.num_contexts]).sum())
 
     @property
     def by_count(self) -> Effect:

@@ -195,7 +195,7 @@ def run(plan: Plan) -> Result:
     start, *path = descend(table, optimizer="gd", **descent)
     W, size = start.weights, float(np.linalg.norm(svm))
     starts = {"LeCun": W, "zero": 0 * W, "10 × LeCun": 10 * W, "opposite": -3 * svm}
-    flows = {name: gradient_flow(table, plan.log_times, start=at) for name, at in starts.items()}
+    flows = {name: gradient_flow(table, plan.log_times, start=W) for name, W in starts.items()}
     flow, times = flows["LeCun"], plan.log_times
     velocity = np.diff(flow.weights, axis=0) / np.diff(times)[:, None, None]
     read = flow.weights[times == RESTART][0]

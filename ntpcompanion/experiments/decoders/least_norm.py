@@ -135,10 +135,10 @@ def _widest(table: ContextTable) -> Float[np.ndarray, "V d"]:
     free = null_space(np.reshape(spanning, (-1, table.vocab_size * table.dim)))
     rows = np.stack([np.kron(eye[a] - eye[v], E[j]) @ free for j, a, v in margins.T])
     x: Any
-    x, least = cp.Variable(free.shape[1]), cp.Variable()
-    program = cp.Problem(cp.Maximize(least), [rows @ x >= least, cp.norm(x) <= 1])
+    x, smallest = cp.Variable(free.shape[1]), cp.Variable()
+    program = cp.Problem(cp.Maximize(smallest), [rows @ x >= smallest, cp.norm(x) <= 1])
     program.solve(solver=cp.CLARABEL)
-    return np.asarray(free @ x.value / least.value).reshape(table.vocab_size, table.dim)
+    return np.asarray(free @ x.value / smallest.value).reshape(table.vocab_size, table.dim)
 
 
 def _binary(plan: Plan, draw: int) -> float:
@@ -171,6 +171,6 @@ def _margins(plan: Plan) -> Iterator[Margin]:
         for draw in range(plan.draws):
             rng = stream(plan.seed, f"margin {S} {draw}")
             table = ContextTable.random(plan.num_contexts, plan.vocab_size, S, plan.dim, rng)
-            found = solve_ntp_svm(table)
-            margin = 1 / np.linalg.norm(_weights(found))
-            yield Margin(S=S, margin=margin, gap=found.duality_gap)
+            solution = solve_ntp_svm(table)
+            margin = 1 / np.linalg.norm(_weights(solution))
+            yield Margin(S=S, margin=margin, gap=solution.duality_gap)

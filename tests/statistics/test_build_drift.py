@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import ttest_ind_from_stats
 
-from ntpcompanion.statistics.drift import moved_numbers, number_table
+from ntpcompanion.statistics.build_drift import moved_numbers, number_table
 
 
 def build(**claims):

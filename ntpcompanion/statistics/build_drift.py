@@ -30,7 +30,7 @@ def number_table(
 
     Examples
     --------
-    >>> from ntpcompanion.statistics.drift import number_table
+    >>> from ntpcompanion.statistics.build_drift import number_table
     >>> builds = [{"claims": {"one": [x, 0.1, 10, "supported"]}} for x in (1.0, 1.2)]
     >>> number_table(builds).value.tolist()
     [1.0, 1.2]
@@ -79,7 +79,7 @@ def moved_numbers(
 
     Examples
     --------
-    >>> from ntpcompanion.statistics.drift import moved_numbers, number_table
+    >>> from ntpcompanion.statistics.build_drift import moved_numbers, number_table
     >>> builds = [{"claims": {"one": [x, 0.1, 10, "supported"]}} for x in (1.0, 1.2, 9.0)]
     >>> moved_numbers(number_table(builds), {}, 0.001).moved.tolist()
     [True]
@@ -94,10 +94,12 @@ def moved_numbers(
         for side in ("", "_old")
     ]
     p = 2 * t.sf(difference / both.where(both > 0), 1 / sum(parts))
-    given = pd.DataFrame.from_dict({name: bands.get(name, {}) for name in steps["claim"]}, "index")
-    given = given.reindex(columns=["relative", "absolute"]).fillna(0.0).loc[steps["claim"]]
-    relative = given["relative"].to_numpy() * steps["value_old"].abs()
-    width = np.maximum(given["absolute"].to_numpy(), relative)
+    allowed = pd.DataFrame.from_dict(
+        {name: bands.get(name, {}) for name in steps["claim"]}, "index"
+    )
+    allowed = allowed.reindex(columns=["relative", "absolute"]).fillna(0.0).loc[steps["claim"]]
+    relative = allowed["relative"].to_numpy() * steps["value_old"].abs()
+    width = np.maximum(allowed["absolute"].to_numpy(), relative)
     last = numbers["build"].max()
     random = (numbers["build"] == last) & (numbers["error"] > 0)
     level = false_alarms / max(1, random.sum() * last)
