@@ -88,7 +88,7 @@ def moved_numbers(
     steps = numbers.merge(old, left_index=True, right_index=True, suffixes=("", "_old"))
     steps = steps.dropna(subset="value_old")
     difference = (steps["value"] - steps["value_old"]).abs()
-    both = np.hypot(steps["error"], steps["error_old"])
+    both = pd.Series(np.hypot(steps["error"], steps["error_old"]))
     parts = [
         ((steps[f"error{side}"] / both) ** 4 / (steps[f"replicates{side}"] - 1)).fillna(0.0)
         for side in ("", "_old")

@@ -85,7 +85,7 @@ class Decided(experiment.Result):
     def lowest(self) -> Bool[np.ndarray, " n"]:
         """Whether each table in the fewest dimensions is separable."""
         verdicts = self.decisions
-        return verdicts.separable[verdicts.dim == verdicts.dim.min()]
+        return np.asarray(verdicts.separable[verdicts.dim == verdicts.dim.min()])
 
 
 class Minimum(experiment.Result):
@@ -221,8 +221,8 @@ def _small(plan: Plan) -> Iterator[ContextTable]:
     yield from map(three_contexts, ((1.0, 1.0), (1.0, -1.0)))
     rng = stream(plan.seed, "small tables")
     for _ in range(plan.small_tables):
-        m, V = rng.integers(2, 7), rng.integers(2, 5)
-        S, d = rng.integers(1, V), rng.integers(1, m + 1)
+        m, V = int(rng.integers(2, 7)), int(rng.integers(2, 5))
+        S, d = int(rng.integers(1, V)), int(rng.integers(1, m + 1))
         drawn = ContextTable.random(m, V, S, d, rng)
         yield ContextTable(np.rint(2 * drawn.embeddings), drawn.next_token, drawn.weight)
 

@@ -101,7 +101,7 @@ class Result(experiment.Result):
 
     def at_four(self, column: str) -> Float[np.ndarray, " 4"]:
         """A column of `descended` there."""
-        return np.array(self.descended[column])[self.four]
+        return np.asarray(np.array(self.descended[column])[self.four])
 
     @property
     def order(self) -> float:
@@ -191,8 +191,9 @@ def run(plan: Plan) -> Result:
     solution, bound = solve_ntp_svm(table, tol=1e-12), step_bound(table)
     if (svm := solution.weights) is None:
         raise ValueError(f"The first table of `seed` {plan.seed} is not separable. Take another.")
-    descent = {"learning_rate": bound, "steps": plan.steps, "keep": 30, "rng": rng}
-    start, *path = descend(table, optimizer="gd", **descent)
+    start, *path = descend(
+        table, optimizer="gd", learning_rate=bound, steps=plan.steps, keep=30, rng=rng
+    )
     W, size = start.weights, float(np.linalg.norm(svm))
     starts = {"LeCun": W, "zero": 0 * W, "10 × LeCun": 10 * W, "opposite": -3 * svm}
     flows = {name: gradient_flow(table, plan.log_times, start=W) for name, W in starts.items()}

@@ -172,5 +172,5 @@ def _margins(plan: Plan) -> Iterator[Margin]:
             rng = stream(plan.seed, f"margin {S} {draw}")
             table = ContextTable.random(plan.num_contexts, plan.vocab_size, S, plan.dim, rng)
             solution = solve_ntp_svm(table)
-            margin = 1 / np.linalg.norm(_weights(solution))
+            margin = 1 / float(np.linalg.norm(_weights(solution)))
             yield Margin(S=S, margin=margin, gap=solution.duality_gap)
