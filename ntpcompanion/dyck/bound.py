@@ -2,13 +2,14 @@
 and when it is attained.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 from jaxtyping import Bool, Num
 
 from ntpcompanion.checks import checked
-from ntpcompanion.dyck.bracket_transformer import Parameters, forward, gradients
+from ntpcompanion.dyck.bracket_transformer import Parameters, forward, gradients, squared_loss
 from ntpcompanion.dyck.sentences import Even
 
 
@@ -122,3 +123,20 @@ def chain(
         spread=float(2 * length.mean()),
         bound=lower_bound(inputs.shape[1]),
     )
+
+
+def losses_of_moves(
+    parameters: Parameters,
+    support: tuple[np.ndarray, np.ndarray],
+    moves: Num[np.ndarray, " n"],
+) -> Num[np.ndarray, " n"]:
+    """The losses after each parameter in turn has moved by λ, added up, for each λ: at a minimum
+    ½ λ² tr ∇²L as λ → 0. `support` are inputs and targets.
+    """
+    losses = np.zeros(len(moves))
+    for name, value in vars(parameters).items():
+        for index, step in product(np.ndindex(value.shape), range(len(moves))):
+            moved = value.astype(float)
+            moved[index] += moves[step]
+            losses[step] += squared_loss(replace(parameters, **{name: moved}), *support)
+    return losses

@@ -14,6 +14,9 @@ from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
 from .adam import optimizer_runs as optimizer_runs
+from .decoders import both_verdicts as both_verdicts
+from .decoders import flow_limits as flow_limits
+from .decoders import least_norm as least_norm
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
 from .languages import exact_conditionals as exact_conditionals
@@ -105,6 +108,9 @@ __all__ = [
     "adam_limit",
     "adam_rate",
     "optimizer_runs",
+    "both_verdicts",
+    "flow_limits",
+    "least_norm",
     "geometry_text",
     "geometry_transformer",
     "exact_conditionals",

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.dyck.bound import chain, lower_bound, squared_gradient_norm
+from ntpcompanion.dyck.bound import chain, losses_of_moves, lower_bound, squared_gradient_norm
 from ntpcompanion.dyck.bracket_transformer import Parameters, gradients, squared_loss
 from ntpcompanion.dyck.network import Network
 from ntpcompanion.dyck.sentences import masked_support
@@ -145,3 +145,10 @@ def test_indicators_may_be_given():
 
 def test_the_bound_of_a_length_that_is_not_enumerated():
     assert lower_bound(100) == 0.2
+
+
+def test_losses_after_moves_grow_with_the_trace():
+    moves = np.array([-0.02, -0.01, 0, 0.01, 0.02]) / 10
+    losses = losses_of_moves(transferable(4), masked_support(4, "random"), moves)
+    trace = hessian_trace(transferable(4), 4, "random")
+    assert losses == pytest.approx(trace * moves**2 / 2, rel=0.01, abs=1e-12)

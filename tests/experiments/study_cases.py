@@ -4,14 +4,8 @@ from ntpcompanion.experiments.same_loss.downstream import Plan
 
 STEPS = {"steps": 6, "batch_size": 8, "learning_rate": 1e-2}
 PROBE = {"dims": 4, "draws": 1, "shots": 10, "subsets": 1, "ridges": [0.1], "tolerance": 1e-3}
-SUITE = {
-    "places": [1, 3],
-    "examples": [60, 40],
-    "sentences": 100,
-    "inputs": 16,
-    "labels": 1,
-    "probe": PROBE,
-}
+SUITE = {"places": [1, 3], "examples": [60, 40], "sentences": 100, "inputs": 16, "labels": 1}
+SUITE |= {"probe": PROBE}
 VALUES = {
     "language": {"family": "hmm", "states": 2, "words": 6, "length": 4, "blocks": 1},
     "shape": {"width": 8, "layers": 1, "heads": 2},

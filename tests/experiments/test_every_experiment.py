@@ -4,6 +4,7 @@ import json
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
+from inspect import isclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -107,6 +108,14 @@ def test_a_field_that_is_missing_or_unknown_is_named(name):
     for field, info in plan.model_fields.items():
         missing = f"`{field}` is missing: give it a value." in str(caught.value)
         assert missing == info.is_required()
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_every_field_of_a_plan_says_what_it_is(name):
+    """By a description, or by its class; `run` has no more to say about its plan."""
+    for field, info in EXPERIMENTS[name].Plan.model_fields.items():
+        assert info.description or (isclass(info.annotation) and info.annotation.__doc__), field
+    assert EXPERIMENTS[name].Result.__doc__
 
 
 @pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if "plan" in record])

@@ -127,24 +127,13 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Run Adam and compare its decoders with the solutions of the next-token SVM in three norms.
 
-    Parameters
-    ----------
-    plan
-        the table, the settings of Adam, and the number of steps.
-
-    Returns
-    -------
-    Result
-        cosines, margins and losses on the way, and the direction of growth at the end.
+    Returns cosines, margins and losses on the way, and the direction of growth at the end. The run
+    is cut where squares of gradients would underflow. Some 60 µs a step.
 
     Raises
     ------
     RuntimeError
         one of the general solvers finds no solution.
-
-    Notes
-    -----
-    The run is cut where squares of gradients would underflow. Some 60 µs a step.
 
     Examples
     --------

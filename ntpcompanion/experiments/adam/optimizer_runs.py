@@ -169,24 +169,13 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Run every optimizer on every table from the start that `descend` draws.
 
-    Parameters
-    ----------
-    plan
-        sizes, steps, tables and the seed.
-
-    Returns
-    -------
-    Result
-        losses and distances from the limits at some sixty steps of each run, and growths.
+    Returns losses and distances from the limits at some sixty steps of each run, and growths. Some
+    20 µs a step at the paper's sizes, m = 50, d = 60, V = 10.
 
     Raises
     ------
     ValueError
         a random table is not separable. Take another `seed`, or a larger `dim`.
-
-    Notes
-    -----
-    Some 20 µs a step at the paper's sizes, m = 50, d = 60, V = 10.
 
     Examples
     --------

@@ -54,15 +54,7 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Solve both SVMs for random tables, with words that are more and more distorted.
 
-    Parameters
-    ----------
-    plan
-        number of tables, and the seed.
-
-    Returns
-    -------
-    Result
-        the differences of the decoders, which are zero for words on a regular simplex.
+    Returns the differences of the decoders, which are zero for words on a regular simplex.
 
     Examples
     --------

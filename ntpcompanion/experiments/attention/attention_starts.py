@@ -106,20 +106,8 @@ def run(plan: Plan) -> Result:
     """Train the key-query matrix by normalized gradient descent: from random starts, from zero in
     few and in many dimensions, and from a circle of starts where one sequence has two ends.
 
-    Parameters
-    ----------
-    plan
-        numbers of starts and of data sets, and the seed.
-
-    Returns
-    -------
-    Result
-        direction errors, for each data set how many sequences end on a wrong token, and ways in
-        the plane.
-
-    Notes
-    -----
-    Cost that of `descend_attention`: 3 s for 100 starts, 4 s for 200 data sets.
+    Returns direction errors, for each data set how many sequences end on a wrong token, and ways in
+    the plane. Cost that of `descend_attention`: 3 s for 100 starts, 4 s for 200 data sets.
 
     Examples
     --------

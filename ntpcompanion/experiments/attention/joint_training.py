@@ -71,19 +71,8 @@ def run(plan: Plan) -> Result:
     """Train W and the decoder together, by normalized steps of constant and of falling length and
     by gradient descent.
 
-    Parameters
-    ----------
-    plan
-        numbers of data sets and steps, and the seed.
-
-    Returns
-    -------
-    Result
-        −log of the losses, their exponents in the number of steps, and margins.
-
-    Notes
-    -----
-    Cost that of `train_jointly`: 2 s for 3000 steps of 8 data sets.
+    Returns −log of the losses, their exponents in the number of steps, and margins. Cost that of
+    `train_jointly`: 2 s for 3000 steps of 8 data sets.
 
     Examples
     --------

@@ -126,19 +126,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Fit last layers on fixed random features, and search for the least number of them.
 
-    Parameters
-    ----------
-    plan
-        sizes of tables and texts, and the seeds.
-
-    Returns
-    -------
-    Result
-        certified fits to full support; least widths for text and for random targets.
-
-    Notes
-    -----
-    Cost that of `least_last_width`: 10 s for five seeds and 40 paragraphs.
+    Returns certified fits to full support; least widths for text and for random targets. Cost that
+    of `least_last_width`: 10 s for five seeds and 40 paragraphs.
 
     Examples
     --------

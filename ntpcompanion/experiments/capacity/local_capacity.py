@@ -94,20 +94,9 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Count the rank of random networks, and the contexts that one head of attention confuses.
 
-    Parameters
-    ----------
-    plan
-        the length of the contexts, and the seed.
-
-    Returns
-    -------
-    Result
-        ranks against the count of parameters, and collisions with attention and with averages.
-
-    Notes
-    -----
-    Cost that of the singular values of 84 Jacobians and of the distances of 4^`longest` contexts:
-    2 s for 5 tokens.
+    Returns ranks against the count of parameters, and collisions with attention and with averages.
+    Cost that of the singular values of 84 Jacobians and of the distances of 4^`longest` contexts: 2
+    s for 5 tokens.
 
     Examples
     --------

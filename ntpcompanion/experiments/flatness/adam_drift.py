@@ -109,19 +109,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Run ensembles of Adam and AdamW from minimizers, and follow the flow derived for them.
 
-    Parameters
-    ----------
-    plan
-        number of runs, learning rate, and the seed.
-
-    Returns
-    -------
-    Result
-        displacements, directions and rates of decay.
-
-    Notes
-    -----
-    Cost 0.5 ms a step: η⁻² steps for each unit of time.
+    Returns displacements, directions and rates of decay. Cost 0.5 ms a step: η⁻² steps for each
+    unit of time.
 
     Examples
     --------

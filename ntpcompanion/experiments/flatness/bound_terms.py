@@ -71,19 +71,7 @@ def run(plan: Plan) -> Result:
     """Compute each term of the proof of the bound for solutions that violate one of its conditions,
     and the squared gradient of many random solutions.
 
-    Parameters
-    ----------
-    plan
-        length, sizes, and the seed.
-
-    Returns
-    -------
-    Result
-        the terms, and the smallest squared gradient.
-
-    Notes
-    -----
-    Cost 1 ms for each random solution.
+    Returns the terms, and the smallest squared gradient. Cost 1 ms for each random solution.
 
     Examples
     --------

@@ -100,19 +100,8 @@ def run(plan: Plan) -> Result:
     """Lower the trace of random features at zero loss: by its gradient flow, by Adam on a penalty,
     and by SGD with noisy labels.
 
-    Parameters
-    ----------
-    plan
-        numbers of starts and neurons, time of the flow, and the seed.
-
-    Returns
-    -------
-    Result
-        trace and alignment along each path.
-
-    Notes
-    -----
-    Cost that of `follow_trace_flow`: 15 s for the chapter's plan.
+    Returns trace and alignment along each path. Cost that of `follow_trace_flow`: 15 s for the
+    chapter's plan.
 
     Examples
     --------

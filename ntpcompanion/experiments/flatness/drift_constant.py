@@ -134,19 +134,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Run ensembles of SGD from one minimizer of the coin, and follow the flow from there.
 
-    Parameters
-    ----------
-    plan
-        sizes of ensembles, learning rates, and the seed.
-
-    Returns
-    -------
-    Result
-        the course of D = a² − b², and the constant of its decay, for each learning rate.
-
-    Notes
-    -----
-    Cost 0.5 ms a step: η⁻² steps for each unit of time.
+    Returns the course of D = a² − b², and the constant of its decay, for each learning rate. Cost
+    0.5 ms a step: η⁻² steps for each unit of time.
 
     Examples
     --------

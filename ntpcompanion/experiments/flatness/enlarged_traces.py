@@ -112,19 +112,7 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Put random networks into larger ones, and compare the traces by parameter.
 
-    Parameters
-    ----------
-    plan
-        factor, and the seed.
-
-    Returns
-    -------
-    Result
-        ratios of traces, and numbers of parameters.
-
-    Notes
-    -----
-    Cost 5 s.
+    Returns ratios of traces, and numbers of parameters. Cost 5 s.
 
     Examples
     --------

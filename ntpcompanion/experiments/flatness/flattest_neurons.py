@@ -134,19 +134,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Enumerate all inputs, and compute the terms of the bound for neurons in integers.
 
-    Parameters
-    ----------
-    plan
-        the largest length.
-
-    Returns
-    -------
-    Result
-        neurons with one positive value, and solutions of zero loss, at each length.
-
-    Notes
-    -----
-    Cost O(2^T N T) for N = 2T C(T, T/2) inputs: 5 s at T = 12.
+    Returns neurons with one positive value, and solutions of zero loss, at each length. Cost O(2^T
+    N T) for N = 2T C(T, T/2) inputs: 5 s at T = 12.
 
     Examples
     --------

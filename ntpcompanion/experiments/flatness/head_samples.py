@@ -185,19 +185,8 @@ def run(plan: Plan) -> Result:
     """Fit heads of least norm to random strings, on networks of zero loss at one length and on
     random features of infinite width at longer ones; their errors are exact.
 
-    Parameters
-    ----------
-    plan
-        lengths, sizes, numbers of samples, and the seed.
-
-    Returns
-    -------
-    Result
-        errors, and how often there is none, for each network and number of strings.
-
-    Notes
-    -----
-    Cost that of `learning_curve` and `wide_learning_curve`: 5 s for the chapter's plan.
+    Returns errors, and how often there is none, for each network and number of strings. Cost that
+    of `learning_curve` and `wide_learning_curve`: 5 s for the chapter's plan.
 
     Examples
     --------

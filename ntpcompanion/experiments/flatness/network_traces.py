@@ -136,19 +136,7 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Train networks, and measure their traces in several descriptions of each.
 
-    Parameters
-    ----------
-    plan
-        language, networks and estimates, and the seed.
-
-    Returns
-    -------
-    Result
-        multiples of traces.
-
-    Notes
-    -----
-    Cost 10 s for four networks of width 16 and 500 steps.
+    Returns multiples of traces. Cost 10 s for four networks of width 16 and 500 steps.
 
     Examples
     --------

@@ -66,19 +66,7 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Compute Hessians and covariances of small models by enumeration.
 
-    Parameters
-    ----------
-    plan
-        size of the network, and the seed.
-
-    Returns
-    -------
-    Result
-        eigenvalues, and how far covariances are from Hessians.
-
-    Notes
-    -----
-    Cost 1 s.
+    Returns eigenvalues, and how far covariances are from Hessians. Cost 1 s.
 
     Examples
     --------

@@ -124,19 +124,8 @@ def run(plan: Plan) -> Result:
     """Estimate the trace of the Hessian of a masked network at a minimizer, compute it beside, and
     time the estimates on a larger network.
 
-    Parameters
-    ----------
-    plan
-        sizes, and the seed.
-
-    Returns
-    -------
-    Result
-        traces, biases and standard errors. Seconds differ from run to run.
-
-    Notes
-    -----
-    Cost 0.1 s for each displaced point of 24 hidden units.
+    Returns traces, biases and standard errors. Seconds differ from run to run. Cost 0.1 s for each
+    displaced point of 24 hidden units.
 
     Examples
     --------

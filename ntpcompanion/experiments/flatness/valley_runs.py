@@ -168,19 +168,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Run ensembles of SGD from minimizers of four models, and follow the flow from there.
 
-    Parameters
-    ----------
-    plan
-        sizes of ensembles, learning rates, and the seed.
-
-    Returns
-    -------
-    Result
-        displacements, distances and traces, for each model and learning rate.
-
-    Notes
-    -----
-    Cost 1 ms a step: η⁻² steps for each unit of time.
+    Returns displacements, distances and traces, for each model and learning rate. Cost 1 ms a step:
+    η⁻² steps for each unit of time.
 
     Examples
     --------

@@ -67,19 +67,8 @@ def run(plan: Plan) -> Result:
     """Train ensembles on images of digits, with new images, a new start or a new order of the
     images for each network, and compare their networks on images that none saw.
 
-    Parameters
-    ----------
-    plan
-        sizes, and the seed.
-
-    Returns
-    -------
-    Result
-        error, disagreement and calibration error of each ensemble.
-
-    Notes
-    -----
-    Cost 1 ms a step and ensemble on one core.
+    Returns error, disagreement and calibration error of each ensemble. Cost 1 ms a step and
+    ensemble on one core.
 
     Examples
     --------

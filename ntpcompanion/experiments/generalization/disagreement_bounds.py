@@ -53,19 +53,7 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Draw random finite problems, and compare disagreement less error with calibration error.
 
-    Parameters
-    ----------
-    plan
-        how many, and the seed.
-
-    Returns
-    -------
-    Result
-        both numbers of each problem, and how well the identities hold.
-
-    Notes
-    -----
-    Cost 0.4 ms a problem.
+    Returns both numbers of each problem, and how well the identities hold. Cost 0.4 ms a problem.
 
     Examples
     --------

@@ -69,19 +69,8 @@ def run(plan: Plan) -> Result:
     """Train three ensembles of perceptrons on data of one teacher: with new data, a new start, or a
     new order of the examples for each network, and everything else equal.
 
-    Parameters
-    ----------
-    plan
-        sizes of data and networks, and the seed.
-
-    Returns
-    -------
-    Result
-        error, disagreement and calibration error of each ensemble on the same new inputs.
-
-    Notes
-    -----
-    Cost 1 ms a step and ensemble on one core.
+    Returns error, disagreement and calibration error of each ensemble on the same new inputs. Cost
+    1 ms a step and ensemble on one core.
 
     Examples
     --------

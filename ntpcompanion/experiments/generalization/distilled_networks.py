@@ -39,7 +39,7 @@ class Plan(experiment.Plan):
     seeds: Annotated[int, Field(ge=2, description="pairs of networks in each arm")] = 6
     points: Annotated[int, Field(ge=50, description="training examples")] = 200
     hidden: Annotated[int, Field(ge=1, description="units")] = 64
-    classes: Annotated[int, Field(ge=2)] = 3
+    classes: Annotated[int, Field(ge=2, description="of the task")] = 3
     wrong: Annotated[float, Field(gt=0, lt=1, description="fraction of noisy labels")] = 0.3
     seed: Annotated[int, Field(ge=0, description="of tasks, data and networks")]
 
@@ -157,19 +157,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Train teachers on labels and students on their probabilities, and compare both on new points.
 
-    Parameters
-    ----------
-    plan
-        arms, sizes, and the seed.
-
-    Returns
-    -------
-    Result
-        accuracies and confidence of each pair. Each seed has a task of its own.
-
-    Notes
-    -----
-    The networks of one arm are trained together. Cost 1 ms a step for six of width 64.
+    Returns accuracies and confidence of each pair. Each seed has a task of its own. The networks of
+    one arm are trained together. Cost 1 ms a step for six of width 64.
 
     Examples
     --------

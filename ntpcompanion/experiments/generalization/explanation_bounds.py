@@ -105,18 +105,7 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Measure the gap of explanations of a known function, and the constants that a bound needs.
 
-    Parameters
-    ----------
-    plan
-        sizes and numbers of samples, and the seed.
-
-    Returns
-    -------
-    Result
-        gaps over the rate of the bound for each sample, size and width; constants for coins.
-
-    Notes
-    -----
+    Returns gaps over the rate of the bound for each sample, size and width; constants for coins.
     Cost O(m²) for each sample and width: 4 s for the chapter's 40 samples.
 
     Examples

@@ -177,19 +177,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Train models by descent and by SAM with several radii, and compare them at equal loss.
 
-    Parameters
-    ----------
-    plan
-        radii, losses, sizes of the data, and the seed.
-
-    Returns
-    -------
-    Result
-        strengths of both features and traces of the Hessian, for each model.
-
-    Notes
-    -----
-    All models of a training are one stack. Cost 5 s for the chapter's four times 40 models.
+    Returns strengths of both features and traces of the Hessian, for each model. All models of a
+    training are one stack. Cost 5 s for the chapter's four times 40 models.
 
     Examples
     --------

@@ -98,19 +98,8 @@ def run(plan: Plan) -> Result:
     """Explain a random forest by ridge regressions in Gaussian neighbourhoods, fitted to the half
     on which it was trained, and judge them on both halves.
 
-    Parameters
-    ----------
-    plan
-        widths, splits, and the seed.
-
-    Returns
-    -------
-    Result
-        mirrored fidelities, overlap and its growth, for each split and width.
-
-    Notes
-    -----
-    Cost 0.1 s a split and width at 1000 draws.
+    Returns mirrored fidelities, overlap and its growth, for each split and width. Cost 0.1 s a
+    split and width at 1000 draws.
 
     Examples
     --------

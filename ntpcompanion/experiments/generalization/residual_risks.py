@@ -153,19 +153,8 @@ def run(plan: Plan) -> Result:
     """Measure the risk of a linear base of bounded norm with a memory of its residuals, of the base
     alone, and of the memory alone: without label noise against n and d, and with noise.
 
-    Parameters
-    ----------
-    plan
-        sizes of the data, the norm of the base, the memory, and the seed.
-
-    Returns
-    -------
-    Result
-        the risks of each draw; draws of different d, n or number share no randomness.
-
-    Notes
-    -----
-    Cost O(n log n) for a draw: 3 s for the chapter's 160 draws with n up to 6400.
+    Returns the risks of each draw; draws of different d, n or number share no randomness. Cost O(n
+    log n) for a draw: 3 s for the chapter's 160 draws with n up to 6400.
 
     Examples
     --------

@@ -117,19 +117,8 @@ def run(plan: Plan) -> Result:
     """Train linear classifiers by one step on independent samples, and judge each on its sample, on
     fresh points, and on its sample with the noise reversed.
 
-    Parameters
-    ----------
-    plan
-        sizes, and the seed.
-
-    Returns
-    -------
-    Result
-        margins and errors of each classifier.
-
-    Notes
-    -----
-    Cost O(m D) for each draw: 3 s for the chapter's 160 draws and 400 more of the smallest ratio.
+    Returns margins and errors of each classifier. Cost O(m D) for each draw: 3 s for the chapter's
+    160 draws and 400 more of the smallest ratio.
 
     Examples
     --------

@@ -128,20 +128,9 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Estimate memorization scores of each example, from models trained on random subsets.
 
-    Parameters
-    ----------
-    plan
-        sizes of data, subsets and models, and the seed.
-
-    Returns
-    -------
-    Result
-        mean scores and test errors for each data set and width.
-
-    Notes
-    -----
-    Cost that of `min_norm_predictions` for each data set and width: 15 s for the chapter's 16 data
-    sets with widths up to 3000.
+    Returns mean scores and test errors for each data set and width. Cost that of
+    `min_norm_predictions` for each data set and width: 15 s for the chapter's 16 data sets with
+    widths up to 3000.
 
     Examples
     --------

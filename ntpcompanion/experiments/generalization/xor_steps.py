@@ -176,19 +176,8 @@ def run(plan: Plan) -> Result:
     Runs of one d are independent; runs with the same number share the first coordinates of their
     start at every d.
 
-    Parameters
-    ----------
-    plan
-        numbers of bits and of runs, and the seed.
-
-    Returns
-    -------
-    Result
-        steps until each run succeeds, and accuracies where one thing is changed at a time.
-
-    Notes
-    -----
-    Cost that of `sgd_path`: 0.2 s a step for d = 1024, m = 20, n = 4 d ln d on one core.
+    Returns steps until each run succeeds, and accuracies where one thing is changed at a time. Cost
+    that of `sgd_path`: 0.2 s a step for d = 1024, m = 20, n = 4 d ln d on one core.
 
     Examples
     --------

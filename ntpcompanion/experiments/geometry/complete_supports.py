@@ -50,19 +50,8 @@ def run(plan: Plan) -> Result:
     """Solve the nuclear-norm SVM on all supports of one size, and compare solution, singular values
     and angles with proposition 2 and equation 40 of Zhao et al. (2024).
 
-    Parameters
-    ----------
-    plan
-        numbers of tokens.
-
-    Returns
-    -------
-    Result
-        errors of the closed forms for each number of tokens and size of the supports.
-
-    Notes
-    -----
-    Nothing is random. Cost that of `solve_nuclear_svm` for V! / (k! (V − k)!) contexts.
+    Returns errors of the closed forms for each number of tokens and size of the supports. Nothing
+    is random. Cost that of `solve_nuclear_svm` for V! / (k! (V − k)!) contexts.
 
     Examples
     --------

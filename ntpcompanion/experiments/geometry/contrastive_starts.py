@@ -111,20 +111,9 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Minimize the supervised contrastive loss over free features from many starts.
 
-    Parameters
-    ----------
-    plan
-        sizes of the classes, dimension, numbers of starts, and the seed.
-
-    Returns
-    -------
-    Result
-        losses with certified gaps, and cosines of class means: for several temperatures, for
-        classes of equal size, and in few dimensions.
-
-    Notes
-    -----
-    Cost that of `contrastive_minimum` for each start: 20 s for the chapter's 200 starts.
+    Returns losses with certified gaps, and cosines of class means: for several temperatures, for
+    classes of equal size, and in few dimensions. Cost that of `contrastive_minimum` for each start:
+    20 s for the chapter's 200 starts.
 
     Examples
     --------

@@ -67,19 +67,8 @@ def run(plan: Plan) -> Result:
     """Train free word vectors and context embeddings on random tables, by gradient descent and by
     Adam, with and without a penalty, from small and from large starts.
 
-    Parameters
-    ----------
-    plan
-        shape and number of the tables, and the number of steps.
-
-    Returns
-    -------
-    Result
-        the cosine of the logits with the solution of the nuclear-norm SVM at each end.
-
-    Notes
-    -----
-    Cost that of `train_factors`, 3.5 times the plan's steps for each table: 30 s at 20,000 steps.
+    Returns the cosine of the logits with the solution of the nuclear-norm SVM at each end. Cost
+    that of `train_factors`, 3.5 times the plan's steps for each table: 30 s at 20,000 steps.
 
     Examples
     --------

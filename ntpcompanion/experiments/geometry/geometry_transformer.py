@@ -86,25 +86,13 @@ def run(plan: Plan) -> Result:
     same contexts and the same supports, paired otherwise: if the supports decide the angles, its
     features follow the new pairing, and not that of the text.
 
-    Parameters
-    ----------
-    plan
-        the text, the network, its training, and the pairing.
-
-    Returns
-    -------
-    Result
-        similarities from the untrained network to the trained one.
+    Returns similarities from the untrained network to the trained one. Deterministic on one machine
+    with one thread. Cost about 5 ms a step at 78 contexts of 2 words and width 64.
 
     Raises
     ------
     ValueError, FileNotFoundError, ImportError
         As `read_table`.
-
-    Notes
-    -----
-    Deterministic on one machine with one thread. Cost about 5 ms a step at 78 contexts of 2 words
-    and width 64.
 
     Examples
     --------

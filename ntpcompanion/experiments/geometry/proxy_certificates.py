@@ -85,19 +85,8 @@ def run(plan: Plan) -> Result:
     """Try to certify the centred support matrix on random supports of several shapes, and compare
     certificates with solutions of the nuclear-norm SVM.
 
-    Parameters
-    ----------
-    plan
-        number of draws, and the seed.
-
-    Returns
-    -------
-    Result
-        how often certificates hold, and how much less than the proxy's the least norm is.
-
-    Notes
-    -----
-    Cost that of 5 singular value decompositions for each draw, and of 21 solutions.
+    Returns how often certificates hold, and how much less than the proxy's the least norm is. Cost
+    that of 5 singular value decompositions for each draw, and of 21 solutions.
 
     Examples
     --------

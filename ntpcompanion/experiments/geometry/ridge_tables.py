@@ -226,20 +226,9 @@ def run(plan: Plan) -> Result:
     """Follow the ridge path of free word vectors and context embeddings on random tables, and
     compare logits and angles with what the supports predict (Zhao et al. 2024).
 
-    Parameters
-    ----------
-    plan
-        shape and number of the tables, and the least penalty.
-
-    Returns
-    -------
-    Result
-        certified minima at each penalty; similarities of trained and untrained vectors; the same
-        supports with other probabilities; and the cost of fewer dimensions than tokens.
-
-    Notes
-    -----
-    Cost that of `ridge_path`, twice for each table: 20 s at the default sizes.
+    Returns certified minima at each penalty; similarities of trained and untrained vectors; the
+    same supports with other probabilities; and the cost of fewer dimensions than tokens. Cost that
+    of `ridge_path`, twice for each table: 20 s at the default sizes.
 
     Examples
     --------

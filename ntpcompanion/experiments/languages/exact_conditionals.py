@@ -123,24 +123,13 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Draw languages, check their conditionals, estimate their floors, and label sentences.
 
-    Parameters
-    ----------
-    plan
-        the languages, numbers of sentences, and the seed.
-
-    Returns
-    -------
-    Result
-        errors of conditionals, floors, and how good a guess of latent variables can be.
+    Returns errors of conditionals, floors, and how good a guess of latent variables can be.
+    Sentences of a grammar take longest: 6 ms each on one core with 50 symbols and 6 levels.
 
     Raises
     ------
     ValueError
         as `random_block_hmm` and `random_levelled_pcfg`, for sizes that do not fit.
-
-    Notes
-    -----
-    Sentences of a grammar take longest: 6 ms each on one core with 50 symbols and 6 levels.
 
     Examples
     --------

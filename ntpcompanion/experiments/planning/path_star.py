@@ -107,24 +107,13 @@ def run(plan: Plan) -> Result:
     Success is an accuracy of `plan.success`, on held-out graphs of every length, of all trained
     tokens of an answer together.
 
-    Parameters
-    ----------
-    plan
-        task, objective, network, and training.
-
-    Returns
-    -------
-    Result
-        accuracies and losses by position at every evaluation.
+    Returns accuracies and losses by position at every evaluation. Some 75 ms a step at two arms of
+    4 nodes, width 64 and 4 layers, on one core.
 
     Raises
     ------
     ValueError
         a size that is out of range.
-
-    Notes
-    -----
-    Some 75 ms a step at two arms of 4 nodes, width 64 and 4 layers, on one core.
 
     Examples
     --------

@@ -50,26 +50,14 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Train one network as `path_star` does, and ask it about one graph at every evaluation.
 
-    Parameters
-    ----------
-    plan
-        of a run on paths of one length. Equal seeds give the same graph and the same training as in
-        `path_star`, whatever the query's place and the objective.
-
-    Returns
-    -------
-    Result
-        the graph and the probabilities of its nodes, up to the evaluation at which the run succeeds
-        on held-out graphs.
+    Returns the graph and the probabilities of its nodes, up to the evaluation at which the run
+    succeeds on held-out graphs. Equal seeds give the same graph and the same training as in
+    `path_star`, whatever the query's place and the objective. Costs what `path_star` costs.
 
     Raises
     ------
     ValueError
         a size that is out of range.
-
-    Notes
-    -----
-    Costs what `path_star` costs.
 
     Examples
     --------

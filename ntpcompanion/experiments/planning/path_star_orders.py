@@ -58,26 +58,14 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Train one network for each order of the answer, whether it succeeds or not.
 
-    Parameters
-    ----------
-    plan
-        of a run on paths of one length. Both networks start from the parameters that `path_star`
-        gives them, and see its graphs.
-
-    Returns
-    -------
-    Result
-        accuracies by position at each evaluation; of the network trained from root to goal the
-        graphs on which teacher forcing and greedy decoding disagree.
+    Returns accuracies by position at each evaluation; of the network trained from root to goal the
+    graphs on which teacher forcing and greedy decoding disagree. Both networks start from the
+    parameters that `path_star` gives them, and see its graphs. Costs twice what `path_star` costs.
 
     Raises
     ------
     ValueError
         a size that is out of range.
-
-    Notes
-    -----
-    Costs twice what `path_star` costs.
 
     Examples
     --------

@@ -92,19 +92,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Count what pauses add to a decoder, and check what the loss of a text with pauses trains.
 
-    Parameters
-    ----------
-    plan
-        sizes of decoder and prefixes, and the seed.
-
-    Returns
-    -------
-    Result
-        counts of vectors, layers and rows, and errors of what is proved of pauses.
-
-    Notes
-    -----
-    Cost that of a backward pass for each word, 1 s at the default sizes.
+    Returns counts of vectors, layers and rows, and errors of what is proved of pauses. Cost that of
+    a backward pass for each word, 1 s at the default sizes.
 
     Examples
     --------

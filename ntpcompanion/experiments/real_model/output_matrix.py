@@ -124,24 +124,13 @@ def run(plan: Plan) -> Result:
     """Compare the output matrix of a model, at the most frequent contexts of a text, with W* and
     W^mm of the text, and split its loss.
 
-    Parameters
-    ----------
-    plan
-        model, text and nulls.
-
-    Returns
-    -------
-    Result
-        for one part of the text.
+    Returns the result for one part of the text. SmolLM2-135M, 400 contexts, 3,000 steps: some
+    minutes on one core.
 
     Raises
     ------
     ValueError, FileNotFoundError, ImportError, MemoryError
         as `load_causal_model`, `read_contexts` and `hidden_states`; a table that is not separable.
-
-    Notes
-    -----
-    SmolLM2-135M, 400 contexts, 3,000 steps: some minutes on one core.
 
     Examples
     --------

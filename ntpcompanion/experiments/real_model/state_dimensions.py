@@ -59,24 +59,13 @@ def run(plan: Plan) -> Result:
     orthonormal basis stand for any d random combinations of the states, and N(0, 1) draws for
     Gaussian vectors of mean 0 and any covariance of full rank.
 
-    Parameters
-    ----------
-    plan
-        model, text, and what stands for a context.
-
-    Returns
-    -------
-    Result
-        with a proof on both sides.
+    Returns that number with a proof on both sides. SmolLM2-135M, 300 contexts of four tokens with
+    300 successors: a minute on one core.
 
     Raises
     ------
     ValueError, FileNotFoundError, ImportError, MemoryError
         as `load_causal_model`, `read_contexts` and `hidden_states`.
-
-    Notes
-    -----
-    SmolLM2-135M, 300 contexts of four tokens with 300 successors: a minute on one core.
 
     Examples
     --------

@@ -48,15 +48,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Fit decoders of each rank to the conditional distributions of hidden words.
 
-    Parameters
-    ----------
-    plan
-        the language and the ranks.
-
-    Returns
-    -------
-    Result
-        `fresh` bounds the least divergence of the language from above, up to sampling error.
+    Returns a fit for each rank; `fresh` bounds the least divergence of the language from above, up
+    to sampling error.
 
     Raises
     ------

@@ -51,19 +51,8 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Solve every table with every number of blocks, and count the rounds.
 
-    Parameters
-    ----------
-    plan
-        how many tables and rounds, and the seed.
-
-    Returns
-    -------
-    Result
-        the rounds, `most_rounds` where the gap is not reached.
-
-    Notes
-    -----
-    Cost that of `blocked_ascent`, 30 ms a round.
+    Returns the rounds, `most_rounds` where the gap is not reached. Cost that of `blocked_ascent`,
+    30 ms a round.
 
     Examples
     --------

@@ -43,24 +43,13 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Descend from zero, and watch the loss.
 
-    Parameters
-    ----------
-    plan
-        the table, the learning rate, and the number of steps.
-
-    Returns
-    -------
-    Result
-        losses, their limit, and what a step needed.
+    Returns losses, their limit, and what a step needed. 2 m V d multiplications a step: half a
+    minute of one core at m = 10⁵, V = 10⁴, d = 256.
 
     Raises
     ------
     ValueError
         as `planted_table`.
-
-    Notes
-    -----
-    2 m V d multiplications a step: half a minute of one core at m = 10⁵, V = 10⁴, d = 256.
 
     Examples
     --------

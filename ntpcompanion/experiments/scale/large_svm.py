@@ -76,24 +76,13 @@ class Result(experiment.Result):
 def run(plan: Plan) -> Result:
     """Solve one table, and count.
 
-    Parameters
-    ----------
-    plan
-        the table and the solver.
-
-    Returns
-    -------
-    Result
-        gap, counts, and what the process needed.
+    Returns gap, counts, and what the process needed. Minutes of one core at m = 10⁵, V = 10⁴, d =
+    256.
 
     Raises
     ------
     ValueError
         as `planted_table`, `solve_large_svm` and `solve_ntp_svm`.
-
-    Notes
-    -----
-    Minutes of one core at m = 10⁵, V = 10⁴, d = 256.
 
     Examples
     --------

@@ -66,18 +66,7 @@ def run(plan: Plan) -> Result:
     """Measure one point of a phase diagram: the dimension at which each of many random tables
     becomes separable, found by bisection with a proof on both sides.
 
-    Parameters
-    ----------
-    plan
-        sizes of the tables, and how many are drawn.
-
-    Returns
-    -------
-    Result
-        the sides of all draws, equal ones counted; `Result.sample` gives crossing and error.
-
-    Notes
-    -----
+    Returns the sides of all draws, equal ones counted; `Result.sample` gives crossing and error.
     Cost `draws` · log2(m) times that of `check_separability`: 0.05 s a draw at V = 10, m = 40, and
     1 s at m = 320.
 

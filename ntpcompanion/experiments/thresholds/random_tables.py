@@ -153,19 +153,8 @@ def run(plan: Plan) -> Result:
     """Measure where random tables become separable: supports of one size, of mixed sizes, and one
     support for all contexts.
 
-    Parameters
-    ----------
-    plan
-        sizes of the tables, and how many are drawn.
-
-    Returns
-    -------
-    Result
-        the proved sides of all draws, beside the predictions for their sizes.
-
-    Notes
-    -----
-    Cost that of `phase.run` for each kind of table: 15 s for 500 tables with 30 contexts.
+    Returns the proved sides of all draws, beside the predictions for their sizes. Cost that of
+    `phase.run` for each kind of table: 15 s for 500 tables with 30 contexts.
 
     Examples
     --------

@@ -107,20 +107,8 @@ class Comparison:
 def run(plan: Plan) -> Result:
     """Predict the thresholds of tables whose supports prefer some tokens.
 
-    Parameters
-    ----------
-    plan
-        size of the numerical solution, and the seed.
-
-    Returns
-    -------
-    Result
-        for each distribution the saddle point, the bound of two tokens, and the formula for tokens
-        that are alike.
-
-    Notes
-    -----
-    Cost that of `saddle_threshold`: 20 s for 2000 draws and five repeats.
+    Returns for each distribution the saddle point, the bound of two tokens, and the formula for
+    tokens that are alike. Cost that of `saddle_threshold`: 20 s for 2000 draws and five repeats.
 
     Examples
     --------

@@ -51,18 +51,7 @@ def run(plan: Plan) -> Result:
     """Measure where tables become separable whose supports have probabilities proportional to the
     product of their tokens' weights, by bisection with a proof on both sides.
 
-    Parameters
-    ----------
-    plan
-        sizes of the tables, the weights of the tokens, and how many tables are drawn.
-
-    Returns
-    -------
-    Result
-        the sides of all draws, equal ones counted; `Result.sample` gives crossing and error.
-
-    Notes
-    -----
+    Returns the sides of all draws, equal ones counted; `Result.sample` gives crossing and error.
     Cost `draws` · log2(m) times that of `check_separability`: half a second a draw at V = 10, m =
     160.
 

@@ -98,7 +98,7 @@ class ImpliedTable:
 
     @property
     def has_minimizer(self) -> bool:
-        """Whether the loss attains its infimum, because in p̃ every token can follow every context."""
+        """Whether the loss attains its infimum. Then every token can follow every context in p̃."""
         return self.support.separating is None
 
     @property

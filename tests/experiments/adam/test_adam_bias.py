@@ -18,14 +18,8 @@ from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 
-PAPER = {
-    "support_size": 6,
-    "rate": "constant",
-    "beta2": 0.99,
-    "epsilon": 1e-8,
-    "steps": 600,
-    "seed": 0,
-}
+PAPER = {"support_size": 6, "rate": "constant", "beta2": 0.99, "epsilon": 1e-8, "steps": 600}
+PAPER |= {"seed": 0}
 
 
 def test_a_run_returns_plain_numbers_that_can_be_found_again():

@@ -13,7 +13,6 @@ from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_wrong_fields
 
 ADAM = {"beta1": 0.9, "beta2": 0.99, "rate": "constant"}
 PLAN = {"support_size": 3, "adam": ADAM, "steps": 36450, "seed": 0}
@@ -63,8 +62,3 @@ def test_a_result_is_what_its_fields_say(small):
     assert at.flow == pytest.approx(angle(now - finite, mm), rel=1e-3)
     assert at.flow_growth == pytest.approx(angle(now - before, mm), rel=1e-2)
     assert at.flow_multiple == pytest.approx(np.sum((now - finite) * mm) / np.sum(mm**2), rel=1e-3)
-
-
-def test_a_wrong_field_of_a_field_is_named():
-    wrong = {"adam": (ADAM | {"beta2": 1.0}, r"`adam.beta2` should be less than 1, got 1\.0")}
-    check_wrong_fields(Plan, PLAN, wrong)

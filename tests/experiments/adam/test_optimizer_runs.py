@@ -7,19 +7,11 @@ from ntpcompanion.experiments.adam.optimizer_runs import Growth, Plan, Point, Re
 from ntpcompanion.linear.dynamics.trajectory import stability_edge
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 SIZES = {"num_contexts": 4, "dim": 6, "vocab_size": 4, "support_size": 2}
 PLAN = {**SIZES, "steps": 300, "long_steps": 400, "draws": 2, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(PLAN))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(optimizer_runs, PLAN, found)
+found, test_a_result_repeats_and_is_plain = small_run(optimizer_runs, PLAN)
 
 
 def test_descent_written_out_ends_at_the_last_points(found):

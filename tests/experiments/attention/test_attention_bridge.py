@@ -3,20 +3,12 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.attention import attention_bridge
-from ntpcompanion.experiments.attention.attention_bridge import DISTORTIONS, Plan, run
+from ntpcompanion.experiments.attention.attention_bridge import DISTORTIONS
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"tables": 2, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(attention_bridge, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(attention_bridge, RIGHT)
 
 
 def test_differences_are_those_of_two_programs(found):

@@ -4,20 +4,12 @@ import torch
 
 from ntpcompanion.attention import solve_w_svm
 from ntpcompanion.experiments.attention import attention_directions
-from ntpcompanion.experiments.attention.attention_directions import LEVEL, Plan, run
+from ntpcompanion.experiments.attention.attention_directions import LEVEL
 from ntpcompanion.experiments.attention.planted_sets import draw_sets
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"data_sets": 5, "gd_steps": 300, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(attention_directions, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(attention_directions, RIGHT)
 
 
 @pytest.mark.parametrize("method", ["GD", "normalized GD"])

@@ -1,19 +1,10 @@
 import pytest
 
 from ntpcompanion.experiments.attention import attention_starts
-from ntpcompanion.experiments.attention.attention_starts import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"starts": 2, "few_sets": 12, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(attention_starts, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(attention_starts, RIGHT)
 
 
 def test_random_starts_come_closer_as_the_norm_grows(found):

@@ -3,20 +3,11 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.attention import joint_training
-from ntpcompanion.experiments.attention.joint_training import Plan, run
 from ntpcompanion.experiments.attention.planted_sets import draw_sets
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"data_sets": 2, "steps": 300, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(joint_training, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(joint_training, RIGHT)
 
 
 def test_losses_and_margins_are_those_of_automatic_differentiation(found):

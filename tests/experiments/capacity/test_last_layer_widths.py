@@ -2,19 +2,11 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.capacity import last_layer_widths
-from ntpcompanion.experiments.capacity.last_layer_widths import CRITERIA, Plan, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.capacity.last_layer_widths import CRITERIA
+from tests.experiments.cases import small_run
 
 RIGHT = {"contexts": 6, "documents": 24, "seeds": 2, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(last_layer_widths, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(last_layer_widths, RIGHT)
 
 
 def test_full_support_needs_as_many_features_as_contexts(found):

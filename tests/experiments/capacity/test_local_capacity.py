@@ -5,20 +5,11 @@ import pytest
 
 from ntpcompanion.capacity.decoder import sinusoidal_positions
 from ntpcompanion.experiments.capacity import local_capacity
-from ntpcompanion.experiments.capacity.local_capacity import Plan, run
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"longest": 3, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(local_capacity, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(local_capacity, RIGHT)
 
 
 def test_ranks_are_those_of_differences_of_the_network(found):

@@ -2,19 +2,10 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import adam_drift
-from ntpcompanion.experiments.flatness.adam_drift import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"runs": 50, "rate": 0.02, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(adam_drift, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(adam_drift, RIGHT)
 
 
 def test_displacements_hardly_depend_on_the_batch_size(found):

@@ -3,19 +3,11 @@ import pytest
 
 from ntpcompanion.dyck.bracket_transformer import squared_loss
 from ntpcompanion.experiments.flatness import bound_terms
-from ntpcompanion.experiments.flatness.bound_terms import Plan, choice_rows, choices, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.flatness.bound_terms import choice_rows, choices
+from tests.experiments.cases import small_run
 
 RIGHT = {"length": 6, "width": 256, "drawn": 8, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(bound_terms, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(bound_terms, RIGHT)
 
 
 def test_each_solution_loses_what_its_condition_costs(found):

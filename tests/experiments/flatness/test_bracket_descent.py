@@ -2,19 +2,10 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import bracket_descent
-from ntpcompanion.experiments.flatness.bracket_descent import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"starts": 2, "width": 40, "wider": 140, "horizon": 20.0, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(bracket_descent, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(bracket_descent, RIGHT)
 
 
 def test_traces_fall_to_the_bound_and_neurons_turn_to_counting(found):

@@ -2,19 +2,10 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import drift_constant
-from ntpcompanion.experiments.flatness.drift_constant import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"replicas": 200, "smallest_rate": 0.1, "horizon": 0.5, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(drift_constant, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(drift_constant, RIGHT)
 
 
 def test_the_flow_is_that_of_the_closed_form(found):

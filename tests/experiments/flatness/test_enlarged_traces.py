@@ -2,19 +2,11 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import enlarged_traces
-from ntpcompanion.experiments.flatness.enlarged_traces import Plan, misfits, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.flatness.enlarged_traces import misfits
+from tests.experiments.cases import small_run
 
 RIGHT = {"factor": 2, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(enlarged_traces, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(enlarged_traces, RIGHT)
 
 
 def test_perceptrons_keep_their_traces_with_balanced_factors_only(found):

@@ -2,19 +2,10 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import feature_traces
-from ntpcompanion.experiments.flatness.feature_traces import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"wide": 512, "draws": 2, "width": 256, "stein_draws": 30, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(feature_traces, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(feature_traces, RIGHT)
 
 
 def test_balancing_flattens_towards_the_wide_limits(found):

@@ -1,23 +1,13 @@
-import json
 from math import comb
 
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.flatness.flattest_neurons import Plan, Result, run
+from ntpcompanion.experiments.flatness import flattest_neurons
+from tests.experiments.cases import small_run
 
-RIGHT = {"max_length": 8}
 LENGTHS = np.array([4, 6, 8])
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_and_found_again(found):
-    assert Result.from_json(json.loads(json.dumps(found.to_json()))) == found
-    assert run(Plan(max_length=8)) == found
+found, test_a_result_repeats_and_is_plain = small_run(flattest_neurons, {"max_length": 8})
 
 
 def test_neurons_with_one_positive_value_are_those_of_the_proposition(found):

@@ -5,27 +5,12 @@ import pytest
 
 from ntpcompanion.dyck.wide_features import limiting_error
 from ntpcompanion.experiments.flatness import head_samples
-from ntpcompanion.experiments.flatness.head_samples import RATIOS, SIZES, Plan, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.flatness.head_samples import RATIOS, SIZES
+from tests.experiments.cases import small_run
 
-RIGHT = {
-    "length": 4,
-    "width": 256,
-    "draws": 80,
-    "feature_draws": 2,
-    "long_lengths": [10, 20],
-    "long_draws": 6,
-    "seed": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(head_samples, RIGHT, found)
+RIGHT = {"length": 4, "width": 256, "draws": 80, "feature_draws": 2, "long_lengths": [10, 20]}
+RIGHT |= {"long_draws": 6, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(head_samples, RIGHT)
 
 
 def test_heads_on_counting_neurons_do_what_all_pairs_of_strings_say(found):

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import network_traces
-from ntpcompanion.experiments.flatness.network_traces import SCALES, Plan, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.flatness.network_traces import SCALES, Plan
+from tests.experiments.cases import small_run
 
 PLAN = {
     "language": {"states": 2, "words": 6, "length": 4},
@@ -18,15 +18,9 @@ PLAN = {
     "more_layers": 1,
     "seed": 0,
 }
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(PLAN))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(network_traces, Plan.from_json(PLAN).to_json(), found)
+found, test_a_result_repeats_and_is_plain = small_run(
+    network_traces, Plan.from_json(PLAN).to_json()
+)
 
 
 def test_a_trace_follows_the_squares_of_the_scale(found):

@@ -2,19 +2,10 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import noise_curvature
-from ntpcompanion.experiments.flatness.noise_curvature import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"hidden": 16, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(noise_curvature, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(noise_curvature, RIGHT)
 
 
 def test_the_covariance_is_the_hessian_at_minimizers_only(found):

@@ -2,19 +2,10 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import sparse_valley
-from ntpcompanion.experiments.flatness.sparse_valley import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"steps": 1000, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(sparse_valley, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(sparse_valley, RIGHT)
 
 
 def test_the_loss_and_the_eigenvalues_off_the_supports_fall(found):

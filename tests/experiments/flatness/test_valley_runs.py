@@ -2,21 +2,12 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.flatness import valley_runs
-from ntpcompanion.experiments.flatness.valley_runs import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 from tests.experiments.flatness.test_drift_constant import RIGHT as COIN
 
 RIGHT = {**COIN, "replicas": 100, "hidden": 16}
 MODELS = ["Bernoulli", "softmax", "network", "linear"]
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(valley_runs, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(valley_runs, RIGHT)
 
 
 def test_runs_come_as_far_as_the_flow_and_no_further(found):

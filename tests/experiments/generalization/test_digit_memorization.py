@@ -4,19 +4,10 @@ from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 
 from ntpcompanion.experiments.generalization import digit_memorization
-from ntpcompanion.experiments.generalization.digit_memorization import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"digits": 150, "draws": 3, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(digit_memorization, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(digit_memorization, RIGHT)
 
 
 def test_left_out_digits_are_judged_by_their_nearest_neighbour(found):

@@ -3,19 +3,11 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.generalization import digits_disagreement
-from ntpcompanion.experiments.generalization.digits_disagreement import Plan, _others_right, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.generalization.digits_disagreement import Plan, _others_right
+from tests.experiments.cases import small_run
 
 RIGHT = {"models": 4, "images": 25, "runs": 2, "epochs": 10, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(digits_disagreement, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(digits_disagreement, RIGHT)
 
 
 def test_errors_and_disagreement_are_counted_by_hand(found):

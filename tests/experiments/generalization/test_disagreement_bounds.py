@@ -2,20 +2,11 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import disagreement_bounds
-from ntpcompanion.experiments.generalization.disagreement_bounds import Plan, run
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"problems": 60, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(disagreement_bounds, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(disagreement_bounds, RIGHT)
 
 
 def test_the_first_problem_is_counted_by_hand(found):

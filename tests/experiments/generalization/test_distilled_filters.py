@@ -2,19 +2,11 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import distilled_filters
-from ntpcompanion.experiments.generalization.distilled_filters import TIMES, TOP, Plan, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.generalization.distilled_filters import TIMES, TOP
+from tests.experiments.cases import small_run
 
 RIGHT = {"eigenvectors": 20, "power": 1.5, "noise": 0.3, "draws": 4, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(distilled_filters, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(distilled_filters, RIGHT)
 
 
 def test_the_best_student_is_that_of_a_search_over_all_pairs_of_times(found):

@@ -2,34 +2,18 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import distilled_networks
-from ntpcompanion.experiments.generalization.distilled_networks import Arm, Plan, run
-from tests.experiments.cases import check_result, check_wrong_fields
+from ntpcompanion.experiments.generalization.distilled_networks import Arm, Plan
+from tests.experiments.cases import check_wrong_fields, small_run
 
-RIGHT = {
-    "steps": [10, 40],
-    "seeds": 3,
-    "points": 50,
-    "hidden": 16,
-    "classes": 3,
-    "wrong": 0.4,
-    "seed": 0,
-}
-WRONG = {
-    "steps": ([40, 10], r"must rise, got \[40, 10\]"),
-}
+RIGHT = {"steps": [10, 40], "seeds": 3, "points": 50, "hidden": 16, "classes": 3, "wrong": 0.4}
+RIGHT |= {"seed": 0}
 
 
 def test_every_wrong_field_is_named():
-    check_wrong_fields(Plan, RIGHT, WRONG)
+    check_wrong_fields(Plan, RIGHT, {"steps": ([40, 10], r"must rise, got \[40, 10\]")})
 
 
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(distilled_networks, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(distilled_networks, RIGHT)
 
 
 def test_each_arm_is_trained_once_and_has_a_pair_for_each_seed(found):

@@ -2,20 +2,11 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import explanation_bounds
-from ntpcompanion.experiments.generalization.explanation_bounds import Plan, run
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"sizes": [20, 80], "samples": 3, "draws": 100, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(explanation_bounds, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(explanation_bounds, RIGHT)
 
 
 def test_wide_explanations_of_coins_are_one_line_for_all(found):

@@ -2,18 +2,12 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import feature_strengths
-from ntpcompanion.experiments.generalization.feature_strengths import COMPARED, Plan, run
+from ntpcompanion.experiments.generalization.feature_strengths import COMPARED, Plan
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields, small_run
 
-RIGHT = {
-    "radii": [0.1, 0.4],
-    "losses": [0.2, 0.1],
-    "examples": 60,
-    "seeds": 3,
-    "start": 0.6,
-    "seed": 0,
-}
+RIGHT = {"radii": [0.1, 0.4], "losses": [0.2, 0.1], "examples": 60, "seeds": 3, "start": 0.6}
+RIGHT |= {"seed": 0}
 WRONG = {
     "radii": ([0.4, 0.1], r"`radii` must rise, got \[0.4, 0.1\]"),
     "losses": ([0.1, 0.2], r"`losses` must fall, got \[0.1, 0.2\]"),
@@ -24,13 +18,7 @@ def test_every_wrong_field_is_named():
     check_wrong_fields(Plan, RIGHT, WRONG)
 
 
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(feature_strengths, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(feature_strengths, RIGHT)
 
 
 def test_descent_is_that_of_four_numbers(found):

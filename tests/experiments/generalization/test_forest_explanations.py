@@ -2,19 +2,10 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import forest_explanations
-from ntpcompanion.experiments.generalization.forest_explanations import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"widths": [0.3, 3.0, 30.0], "splits": 2, "trees": 5, "draws": 200, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(forest_explanations, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(forest_explanations, RIGHT)
 
 
 def test_narrow_neighbourhoods_are_disjoint_and_wide_ones_coincide(found):

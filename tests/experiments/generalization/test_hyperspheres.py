@@ -1,29 +1,11 @@
-import pytest
-
 from ntpcompanion.experiments.generalization import hyperspheres
 from ntpcompanion.experiments.generalization.hyperspheres import Plan, errors_table, run
 from ntpcompanion.recorded import Run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
-RIGHT = {
-    "sizes": [[20, 40], [10, 30]],
-    "width": 50,
-    "learning_rate": 0.5,
-    "batch_size": 16,
-    "margin": 0.5,
-    "epochs": 200,
-    "held_out": 300,
-    "seed": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(hyperspheres, RIGHT, found)
+RIGHT = {"sizes": [[20, 40], [10, 30]], "width": 50, "learning_rate": 0.5, "batch_size": 16}
+RIGHT |= {"margin": 0.5, "epochs": 200, "held_out": 300, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(hyperspheres, RIGHT)
 
 
 def test_an_arm_does_not_depend_on_the_others(found):

@@ -2,28 +2,11 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import residual_risks
-from ntpcompanion.experiments.generalization.residual_risks import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
-RIGHT = {
-    "dims": [1, 3],
-    "sizes": [40, 160, 640],
-    "norm": 0.6,
-    "noise_dim": 2,
-    "neighbours": 8,
-    "replicates": 4,
-    "tested": 500,
-    "seed": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(residual_risks, RIGHT, found)
+RIGHT = {"dims": [1, 3], "sizes": [40, 160, 640], "norm": 0.6, "noise_dim": 2, "neighbours": 8}
+RIGHT |= {"replicates": 4, "tested": 500, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(residual_risks, RIGHT)
 
 
 def test_risks_are_those_of_the_definition(found):

@@ -3,20 +3,11 @@ import pytest
 from scipy.stats import norm
 
 from ntpcompanion.experiments.generalization import reversed_noise
-from ntpcompanion.experiments.generalization.reversed_noise import Plan, run
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"m": 10, "ratio": 64, "draws": 4, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(reversed_noise, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(reversed_noise, RIGHT)
 
 
 def test_margins_and_errors_are_those_of_the_definition(found):

@@ -2,30 +2,13 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import width_memorization
-from ntpcompanion.experiments.generalization.width_memorization import Plan, run
 from ntpcompanion.generalization import random_subsets
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
-RIGHT = {
-    "n": 40,
-    "dim": 4,
-    "size": 28,
-    "subsets": 60,
-    "data_seeds": 3,
-    "widths": [4, 28, 150],
-    "fresh": 50,
-    "seed": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(width_memorization, RIGHT, found)
+RIGHT = {"n": 40, "dim": 4, "size": 28, "subsets": 60, "data_seeds": 3, "widths": [4, 28, 150]}
+RIGHT |= {"fresh": 50, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(width_memorization, RIGHT)
 
 
 def test_scores_are_those_of_the_definition(found):

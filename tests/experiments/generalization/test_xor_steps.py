@@ -2,30 +2,13 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import xor_steps
-from ntpcompanion.experiments.generalization.xor_steps import Plan, run
 from ntpcompanion.generalization.xor import all_inputs, draw_network
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
-RIGHT = {
-    "dims": [16, 64, 80],
-    "population_dims": [8, 12],
-    "width": 20,
-    "replicates": 2,
-    "studied_dim": 16,
-    "studied_runs": 3,
-    "tested": 2000,
-    "seed": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(xor_steps, RIGHT, found)
+RIGHT = {"dims": [16, 64, 80], "population_dims": [8, 12], "width": 20, "replicates": 2}
+RIGHT |= {"studied_dim": 16, "studied_runs": 3, "tested": 2000, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(xor_steps, RIGHT)
 
 
 def test_the_expected_step_needs_as_many_steps_as_all_inputs_say(found):

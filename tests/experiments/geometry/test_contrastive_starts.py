@@ -3,19 +3,11 @@ import pytest
 from scipy.optimize import minimize
 
 from ntpcompanion.experiments.geometry import contrastive_starts
-from ntpcompanion.experiments.geometry.contrastive_starts import COLD, WARM, Plan, run
-from tests.experiments.cases import check_result
+from ntpcompanion.experiments.geometry.contrastive_starts import COLD, WARM, Plan
+from tests.experiments.cases import small_run
 
 RIGHT = {"majority": 3, "minority": 2, "dim": 4, "starts": 2, "cold_starts": 2, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(contrastive_starts, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(contrastive_starts, RIGHT)
 
 
 def test_cosines_are_those_of_a_general_minimizer(found):

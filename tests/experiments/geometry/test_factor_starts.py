@@ -3,10 +3,10 @@ import pytest
 from scipy.special import softmax
 
 from ntpcompanion.experiments.geometry import factor_starts
-from ntpcompanion.experiments.geometry.factor_starts import Plan, run
+from ntpcompanion.experiments.geometry.factor_starts import Plan
 from ntpcompanion.geometry import solve_nuclear_svm
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields, small_run
 from tests.experiments.geometry.test_ridge_tables import RIGHT as SHAPE
 from tests.experiments.geometry.test_ridge_tables import SHAPE_WRONG
 
@@ -17,13 +17,7 @@ def test_more_successors_than_words_are_named():
     check_wrong_fields(Plan, RIGHT, SHAPE_WRONG)
 
 
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(factor_starts, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(factor_starts, RIGHT)
 
 
 @pytest.mark.parametrize(("name", "scale"), [("GD, small start", 0.1), ("GD, large start", 1.0)])

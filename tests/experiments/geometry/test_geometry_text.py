@@ -6,9 +6,7 @@ from ntpcompanion.experiments.geometry.text_table import read_table
 from tests.experiments.cases import check_wrong_fields
 
 RIGHT = {"num_words": 60, "vocab_size": 8, "context_length": 1, "ridges": [1e-2, 1e-4]}
-WRONG = {
-    "ridges": ([1e-4, 1e-2], r"should hold positive numbers that fall, got"),
-}
+WRONG = {"ridges": ([1e-4, 1e-2], r"should hold positive numbers that fall, got")}
 
 
 def test_every_wrong_field_is_named():

@@ -6,13 +6,10 @@ from tests.experiments.cases import check_wrong_fields
 
 RIGHT = {"num_words": 40, "vocab_size": 8, "context_length": 1, "steps": 60, "seed": 0}
 SMALL = {"width": 16, "layers": 1, "heads": 2, "points": 2, "learning_rate": 0.02}
-WRONG = {
-    "heads": (3, r"must divide 64 \(`width`\), got 3"),
-}
 
 
 def test_every_wrong_field_is_named():
-    check_wrong_fields(Plan, RIGHT, WRONG)
+    check_wrong_fields(Plan, RIGHT, {"heads": (3, r"must divide 64 \(`width`\), got 3")})
 
 
 @pytest.fixture(scope="module")

@@ -2,21 +2,13 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.geometry import proxy_certificates
-from ntpcompanion.experiments.geometry.proxy_certificates import Judged, Plan, run
+from ntpcompanion.experiments.geometry.proxy_certificates import Judged
 from ntpcompanion.geometry import centred_support, random_supports, solve_nuclear_svm
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"draws": 3, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(proxy_certificates, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(proxy_certificates, RIGHT)
 
 
 def test_a_certificate_holds_where_the_proxy_is_the_solution(found):

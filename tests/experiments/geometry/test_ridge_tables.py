@@ -2,19 +2,12 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.geometry import ridge_tables
-from ntpcompanion.experiments.geometry.ridge_tables import Plan, run
+from ntpcompanion.experiments.geometry.ridge_tables import Plan
 from ntpcompanion.geometry import ridge_path, solve_nuclear_svm
-from tests.experiments.cases import check_result, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields, small_run
 
-RIGHT = {
-    "vocab_size": 6,
-    "num_supports": 4,
-    "copies": 2,
-    "support_size": 2,
-    "tables": 2,
-    "decades": 6,
-    "seed": 0,
-}
+RIGHT = {"vocab_size": 6, "num_supports": 4, "copies": 2, "support_size": 2, "tables": 2}
+RIGHT |= {"decades": 6, "seed": 0}
 SHAPE_WRONG = {"support_size": (6, r"must be below 6 \(`vocab_size`\), got 6")}
 
 
@@ -22,13 +15,7 @@ def test_more_successors_than_words_are_named():
     check_wrong_fields(Plan, RIGHT, SHAPE_WRONG)
 
 
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(ridge_tables, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(ridge_tables, RIGHT)
 
 
 def test_a_table_repeats_each_support_with_other_probabilities():

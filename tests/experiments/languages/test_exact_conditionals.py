@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.languages import exact_conditionals
-from ntpcompanion.experiments.languages.exact_conditionals import Plan, drawn_tree, run
+from ntpcompanion.experiments.languages.exact_conditionals import Plan, drawn_tree
 from ntpcompanion.languages.language import exact_entropy_floor
-from tests.experiments.cases import check_result, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields, small_run
 
 PLAN = {
     "states": 4,
@@ -25,15 +25,7 @@ PLAN = {
     "checked": 30,
     "seed": 0,
 }
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(PLAN))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(exact_conditionals, PLAN, found)
+found, test_a_result_repeats_and_is_plain = small_run(exact_conditionals, PLAN)
 
 
 def test_conditionals_are_exact_and_floors_those_of_all_sentences(found):

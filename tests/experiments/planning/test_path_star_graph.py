@@ -10,14 +10,8 @@ from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.randomness import stream
 from ntpcompanion.recorded import Run
 
-PLAN = {
-    "size": {"width": 8, "layers": 1, "heads": 1},
-    "steps": 4,
-    "every": 2,
-    "batch_size": 4,
-    "held_out": 20,
-    "seed": 0,
-}
+PLAN = {"size": {"width": 8, "layers": 1, "heads": 1}, "steps": 4, "every": 2, "batch_size": 4}
+PLAN |= {"held_out": 20, "seed": 0}
 
 
 def planned(**changes):

@@ -5,14 +5,8 @@ import pytest
 from ntpcompanion.experiments.planning import path_star
 from ntpcompanion.experiments.planning.path_star_orders import Plan, Result, run
 
-PLAN = {
-    "size": {"width": 8, "layers": 1, "heads": 1},
-    "steps": 4,
-    "every": 2,
-    "batch_size": 4,
-    "held_out": 20,
-    "seed": 0,
-}
+PLAN = {"size": {"width": 8, "layers": 1, "heads": 1}, "steps": 4, "every": 2, "batch_size": 4}
+PLAN |= {"held_out": 20, "seed": 0}
 
 
 @pytest.fixture(scope="module")

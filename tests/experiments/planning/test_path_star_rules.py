@@ -5,18 +5,10 @@ import pytest
 
 from ntpcompanion.experiments.planning import path_star_rules
 from ntpcompanion.experiments.planning.path_star_rules import Plan, run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 RIGHT = {"num_graphs": 5, "guesses": 300, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(path_star_rules, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(path_star_rules, RIGHT)
 
 
 def test_the_rules_hold_and_a_guess_is_right_half_of_the_time(found):

@@ -9,16 +9,8 @@ from ntpcompanion.experiments.planning.path_star import Plan, run
 from ntpcompanion.experiments.planning.path_star_runs import COLUMNS, COURSE
 from ntpcompanion.recorded import Run
 
-VALUES = {
-    "size": {"width": 8, "layers": 1, "heads": 1},
-    "steps": 4,
-    "every": 2,
-    "batch_size": 6,
-    "held_out": 20,
-    "lengths": [3, 5],
-    "labels": 10,
-    "seed": 0,
-}
+VALUES = {"size": {"width": 8, "layers": 1, "heads": 1}, "steps": 4, "every": 2, "batch_size": 6}
+VALUES |= {"held_out": 20, "lengths": [3, 5], "labels": 10, "seed": 0}
 
 
 def rows(**changes):

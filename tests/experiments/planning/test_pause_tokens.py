@@ -3,29 +3,11 @@ import pytest
 from ntpcompanion.experiments.planning import pause_tokens
 from ntpcompanion.experiments.planning.pause_tokens import Plan, run
 from ntpcompanion.recorded import Run
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
-RIGHT = {
-    "bits": 2,
-    "pauses": [0, 2],
-    "width": 4,
-    "inner": 2,
-    "layers": 2,
-    "deviation": 0.3,
-    "steps": 12,
-    "every": 4,
-    "learning_rate": 0.01,
-    "seed": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(pause_tokens, RIGHT, found)
+RIGHT = {"bits": 2, "pauses": [0, 2], "width": 4, "inner": 2, "layers": 2, "deviation": 0.3}
+RIGHT |= {"steps": 12, "every": 4, "learning_rate": 0.01, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(pause_tokens, RIGHT)
 
 
 def test_an_arm_does_not_depend_on_the_others(found):

@@ -1,28 +1,12 @@
-import pytest
 import torch
 
 from ntpcompanion.experiments.planning import pause_width
 from ntpcompanion.experiments.planning.pause_width import Plan, run
 from ntpcompanion.planning.pauses import PAUSE
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
-RIGHT = {
-    "width": 4,
-    "layers": 2,
-    "prefix_length": 3,
-    "most_pauses": 3,
-    "sequences": 2,
-    "seed": 0,
-}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(pause_width, RIGHT, found)
+RIGHT = {"width": 4, "layers": 2, "prefix_length": 3, "most_pauses": 3, "sequences": 2, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(pause_width, RIGHT)
 
 
 def test_pauses_add_vectors_and_rows_of_positions_only(found):

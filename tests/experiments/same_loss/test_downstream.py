@@ -121,13 +121,9 @@ def test_what_another_plan_kept_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"seeds": []}, "`seeds`"),
-        ({"deviation": 0.0}, "`deviation`"),
-        ({"labels": "soft"}, "`labels`"),
         ({"interventions": [{"kind": "noises"}]}, "`interventions.0`"),
         ({"suite": {**SUITE, "inputs": 101}}, "`inputs` must be at most the 100 `sentences`"),
         ({"suite": {**SUITE, "places": []}}, "`suite.places`"),
-        ({"langage": "hmm-8"}, "Did you mean `language`"),
     ],
 )
 def test_a_plan_says_what_is_wrong_with_it(changes, message):

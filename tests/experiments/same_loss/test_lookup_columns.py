@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from ntpcompanion.experiments.same_loss import lookup_columns
 from ntpcompanion.experiments.same_loss.lookup_columns import PARTS, Plan, run
 from tests.experiments.cases import RECORDS
 from tests.experiments.study_cases import SUITE, VALUES
@@ -15,7 +14,6 @@ RIGHT = {"language": VALUES["language"], "suite": SUITE, "suite_seed": 0}
     [
         ("language", "hmm-9", "`language"),
         ("suite", {**SUITE, "inputs": 101}, "`inputs` must be at most the 100 `sentences`"),
-        ("suite_seed", -1, "should be greater than or equal to 0, got -1"),
     ],
 )
 def test_a_wrong_field_is_named(name, value, words):
@@ -35,11 +33,8 @@ def test_of_a_word_that_shows_its_state_a_probe_reads_the_words_and_not_the_tabl
     assert found == run(Plan.from_json({"language": language, "suite": suite}))
 
 
-def test_stored_results_are_read_and_those_of_the_study_repeated():
+def test_stored_results_repeat_those_of_the_study():
     rows = json.loads((RECORDS / "lookup_columns.json").read_text(encoding="utf-8"))["results"]
-    for row in rows:
-        assert lookup_columns.Result.from_json(row["result"]).to_json() == row["result"]
-        Plan.from_json(row["parameters"])
     for row, study in zip(
         [row for row in rows if row["parameters"]["suite_seed"] == 0],
         ("downstream_hmm8", "downstream_hmm6"),

@@ -1,6 +1,5 @@
 import json
 from dataclasses import asdict
-from pathlib import Path
 
 import pytest
 
@@ -14,8 +13,7 @@ from ntpcompanion.experiments.same_loss.plan_fields import (
 from ntpcompanion.experiments.same_loss.pretraining import Result
 from ntpcompanion.mlm.data.language_plans import HMMPlan, PCFGPlan
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, MODEL_PLANS
-
-RECORDS = Path(__file__).parents[3] / "book" / "records"
+from tests.experiments.cases import RECORDS
 
 
 class Both(Plan):

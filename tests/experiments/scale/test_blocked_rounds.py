@@ -8,14 +8,13 @@ from ntpcompanion.linear.svm.block_ascent import blocked_ascent
 from ntpcompanion.linear.svm.next_token_svm import certified_gap
 from ntpcompanion.linear.tables.large_tables import planted_table
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result
+from tests.experiments.cases import small_run
 
 PLAN = {"tables": 2, "most_rounds": 100, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(blocked_rounds, PLAN)
 
 
-def test_rounds_end_at_the_gap_or_at_the_most():
-    found = run(Plan.from_json(PLAN))
-    check_result(blocked_rounds, PLAN, found)
+def test_rounds_end_at_the_gap_or_at_the_most(found):
     table = planted_table(48, 8, 2, 16, stream(0, "blocked 1"))
     path = blocked_ascent(table, blocks=2, local_steps=40)
     before, last = list(islice(path, found.rounds[1][1]))[-2:]

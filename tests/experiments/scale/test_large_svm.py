@@ -6,17 +6,9 @@ from ntpcompanion.experiments.scale.large_svm import Plan, Result, run, table_of
 from tests.experiments.cases import RECORDS, check_wrong_fields
 
 SIZES = {"num_contexts": 30, "vocab_size": 9, "dim": 12, "support_size": 2}
-RIGHT = {
-    "sizes": SIZES,
-    "table": "planted",
-    "solver": "working set",
-    "tol": 1e-6,
-    "max_products": 500,
-    "seed": 0,
-}
-WRONG = {
-    "sizes": (SIZES | {"support_size": 9}, r"`sizes.support_size` must be at most 8 .*got 9"),
-}
+RIGHT = {"sizes": SIZES, "table": "planted", "solver": "working set", "tol": 1e-6}
+RIGHT |= {"max_products": 500, "seed": 0}
+WRONG = {"sizes": (SIZES | {"support_size": 9}, r"`sizes.support_size` must be at most 8 .*got 9")}
 
 
 def test_every_wrong_field_is_named():

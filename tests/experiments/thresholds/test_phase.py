@@ -10,9 +10,7 @@ from tests.experiments.cases import check_wrong_fields
 from tests.oracles import largest_margin
 
 RIGHT = {"num_contexts": 8, "vocab_size": 4, "support_sizes": [1, 3], "draws": 6, "seed": 0}
-WRONG = {
-    "support_sizes": ([5], r"must lie in 1 … 4 \(`vocab_size`\), got \[5\]"),
-}
+WRONG = {"support_sizes": ([5], r"must lie in 1 … 4 \(`vocab_size`\), got \[5\]")}
 
 
 def test_every_wrong_field_is_named():
@@ -22,8 +20,6 @@ def test_every_wrong_field_is_named():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"support_sizes": []}, "should have at least 1 item"),
-        ({"support_sizes": [1, 0]}, r"`support_sizes.1` should be greater than or equal to 1"),
         (
             {"support_sizes": [4]},
             r"^`support_sizes` must hold a size below 4 \(`vocab_size`\)",

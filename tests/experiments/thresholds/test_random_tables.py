@@ -3,18 +3,12 @@ import pytest
 from scipy.optimize import linprog
 
 from ntpcompanion.experiments.thresholds import phase, random_tables
-from ntpcompanion.experiments.thresholds.random_tables import Plan, run
+from ntpcompanion.experiments.thresholds.random_tables import Plan
 from ntpcompanion.randomness import stream
-from tests.experiments.cases import check_result, check_wrong_fields
+from tests.experiments.cases import check_wrong_fields, small_run
 
-RIGHT = {
-    "vocab_size": 4,
-    "support_sizes": [1, 3],
-    "mixed_sizes": [1, 2],
-    "num_contexts": 8,
-    "draws": 6,
-    "seed": 0,
-}
+RIGHT = {"vocab_size": 4, "support_sizes": [1, 3], "mixed_sizes": [1, 2], "num_contexts": 8}
+RIGHT |= {"draws": 6, "seed": 0}
 WRONG = {
     "support_sizes": ([1, 4], r"must lie in 1 … 3 \(`vocab_size` − 1\), got \[1, 4\]"),
     "mixed_sizes": ([4], r"must lie in 1 … 3 \(`vocab_size` − 1\), got \[4\]"),
@@ -25,13 +19,7 @@ def test_every_wrong_field_is_named():
     check_wrong_fields(Plan, RIGHT, WRONG)
 
 
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(random_tables, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(random_tables, RIGHT)
 
 
 def test_each_size_is_a_point_of_the_phase_diagram(found):

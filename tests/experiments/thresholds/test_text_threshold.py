@@ -2,15 +2,8 @@ import pytest
 
 from ntpcompanion.experiments.thresholds.text_threshold import Plan, Result, run
 
-RIGHT = {
-    "num_words": 350,
-    "vocab_size": 128,
-    "context_length": 2,
-    "num_tokens": 8,
-    "draws": 100,
-    "iterations": 5,
-    "seed": 0,
-}
+RIGHT = {"num_words": 350, "vocab_size": 128, "context_length": 2, "num_tokens": 8, "draws": 100}
+RIGHT |= {"iterations": 5, "seed": 0}
 
 
 @pytest.fixture

@@ -2,20 +2,12 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.thresholds import unlike_tokens, weighted_tokens
-from ntpcompanion.experiments.thresholds.unlike_tokens import WEIGHTS, Plan, run
+from ntpcompanion.experiments.thresholds.unlike_tokens import WEIGHTS
 from ntpcompanion.recorded import Run
-from tests.experiments.cases import check_result, recorded
+from tests.experiments.cases import recorded, small_run
 
 RIGHT = {"draws": 60, "iterations": 2, "repeats": 2, "seed": 0}
-
-
-@pytest.fixture(scope="module")
-def found():
-    return run(Plan.from_json(RIGHT))
-
-
-def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
-    check_result(unlike_tokens, RIGHT, found)
+found, test_a_result_repeats_and_is_plain = small_run(unlike_tokens, RIGHT)
 
 
 def test_bounds_are_half_the_summed_frequencies_of_two_tokens(found):

@@ -5,13 +5,8 @@ from ntpcompanion.linear.tables.weighted_supports import table_of_supports, weig
 from ntpcompanion.randomness import stream
 from tests.oracles import largest_margin
 
-RIGHT = {
-    "num_contexts": 6,
-    "token_weights": [3.0, 2.0, 1.0],
-    "support_size": 1,
-    "draws": 4,
-    "seed": 0,
-}
+RIGHT = {"num_contexts": 6, "token_weights": [3.0, 2.0, 1.0], "support_size": 1, "draws": 4}
+RIGHT |= {"seed": 0}
 
 
 def test_every_draw_lies_where_enumeration_says():

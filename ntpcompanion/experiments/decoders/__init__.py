@@ -1,0 +1,5 @@
+"""Linear decoders on random tables: their limits, and who reaches them."""
+
+from ntpcompanion.lazy_names import attach_public_names
+
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="science")

@@ -1,0 +1,5 @@
+from . import both_verdicts as both_verdicts
+from . import flow_limits as flow_limits
+from . import least_norm as least_norm
+
+__all__ = ["both_verdicts", "flow_limits", "least_norm"]
