@@ -1,7 +1,8 @@
-"""From how many dimensions on has the loss no minimizer, and from how many does it reach the
-entropy?
+"""From how many dimensions on has the loss no minimizer, and from how many does it come
+arbitrarily close to the entropy?
 """
 
+import functools
 from collections.abc import Callable
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.implied_table import implied_support
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
@@ -52,7 +54,8 @@ class Thresholds(experiment.Result):
         int, Field(ge=0, description="largest d at which the loss is proved to have a minimizer")
     ]
     entropy_from: Annotated[
-        int, Field(ge=1, description="smallest d at which supports are proved not to grow")
+        int,
+        Field(ge=1, description="smallest d at which the table is proved compatible and separable"),
     ]
 
 
@@ -135,23 +138,25 @@ def run(plan: Plan) -> Result:
 
 
 def _thresholds(table: ContextTable) -> tuple[int, int]:
-    """Supports of the implied table can only shrink from d to d + 1: fewer tables have the same
-    moments.
+    """From d to d + 1 fewer tables have the same moments, so supports of the implied table shrink,
+    and decoders have more log-odds.
     """
     m = table.num_contexts
-    sizes: dict[int, int | None] = {}
 
-    def size(d: int) -> int | None:
-        if d not in sizes:
-            first = ContextTable(table.embeddings[:, :d], table.next_token, table.weight)
-            try:
-                sizes[d] = int(implied_support(first).mask.sum())
-            except RuntimeError:  # undecided
-                sizes[d] = None
-        return sizes[d]
+    @functools.cache
+    def case(d: int) -> str:
+        first = ContextTable(table.embeddings[:, :d], table.next_token, table.weight)
+        try:
+            support = implied_support(first)
+        except RuntimeError:
+            return "undecided"
+        if support.separating is None:
+            return "minimizer"
+        compatible = check_compatibility(first).verdict is CompatibilityVerdict.COMPATIBLE
+        return "entropy" if compatible and not support.certificates else "neither"
 
-    to = _last(m, lambda d: size(d) == m * table.vocab_size)
-    return to, 1 + _last(m, lambda d: size(d) != table.support_sizes.sum())
+    to = _last(m, lambda d: case(d) == "minimizer")
+    return to, 1 + _last(m, lambda d: case(d) != "entropy")
 
 
 def _last(end: int, holds: Callable[[int], bool]) -> int:

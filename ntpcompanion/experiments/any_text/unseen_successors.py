@@ -1,6 +1,6 @@
 """Does a text contain elsewhere what its implied table adds?"""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import numpy as np
@@ -18,6 +18,8 @@ from ntpcompanion.statistics.effects import Effect, mean_effect
 
 INPUTS = ("text",)  # fields of a plan that name files
 CONTEXT_LENGTH = 2
+UNKNOWN = 0  # the token that stands for all rare words
+GROUPS = ("added", "both", "one", "neither")
 
 
 class Plan(TextPlan):
@@ -31,12 +33,27 @@ class Plan(TextPlan):
 
 
 class Group(experiment.Result):
-    """Pairs of a context and a token that does not follow it in the part."""
+    """Pairs of a context and a token that does not follow it in the part: of contexts that the rest
+    of the text has, without the token that stands for all rare words.
+    """
 
     pairs: Annotated[int, Field(ge=0, description="how many")]
     occurring: Annotated[int, Field(ge=0, description="of them occur in the rest of the text")]
+    expected: Annotated[
+        float, Field(description="of them, if tokens followed contexts by their frequency alone")
+    ]
     held_out: Annotated[float, Field(description="fraction of the rest's tokens after contexts")]
     implied: Annotated[float, Field(description="what the implied table gives for that fraction")]
+
+    @property
+    def fraction(self) -> float:
+        """The fraction of the pairs that occur."""
+        return self.occurring / self.pairs if self.pairs else np.nan
+
+    @property
+    def lift(self) -> float:
+        """How many occur for each one that is expected."""
+        return self.occurring / self.expected if self.expected else np.nan
 
 
 class Part(experiment.Result):
@@ -60,14 +77,22 @@ class Result(experiment.Result):
     @property
     def occurring(self) -> pd.DataFrame:
         """The fraction of pairs that occur in the rest of the text: a row for each part."""
-        groups = ("added", "both", "one", "neither")
-        return pd.DataFrame(
-            [{name: _fraction(getattr(part, name)) for name in groups} for part in self.parts]
-        )
+        return self._by_group("fraction")
+
+    @property
+    def lift(self) -> pd.DataFrame:
+        """How many pairs occur for each one that is expected: a row for each part."""
+        return self._by_group("lift")
+
+    def _by_group(self, value: str) -> pd.DataFrame:
+        rows = [
+            {name: getattr(getattr(part, name), value) for name in GROUPS} for part in self.parts
+        ]
+        return pd.DataFrame(rows)
 
     def ratio(self, other: str) -> Effect:
-        """The fraction of added pairs that occur over that of another group."""
-        table = self.occurring
+        """The lift of added pairs over that of another group."""
+        table = self.lift
         return mean_effect(np.array(table["added"] / table[other]))
 
     @property
@@ -138,15 +163,21 @@ def _compare(part: Int[np.ndarray, " n"], rest: Sequence[np.ndarray], plan: Plan
         "one": after == 1,
         "neither": after == 0,
     }
-    weight = held_out.sum(axis=1, keepdims=True) / held_out.sum()
+    visits = held_out.sum(axis=1, keepdims=True)
+    frequency = np.bincount(np.concatenate(rest), minlength=V) / sum(map(len, rest))
+    expected = 1 - (1 - frequency) ** visits
+    counted = (visits > 0) & (np.arange(V) != UNKNOWN)
+    sums = {
+        "occurring": held_out > 0,
+        "expected": expected,
+        "held_out": held_out / held_out.sum(),
+        "implied": implied.next_token * visits / visits.sum(),
+    }
     return Part(
         contexts=table.num_contexts,
         entropy=table.entropy,
         floor=implied.entropy,
-        **{
-            name: _group(mask, held_out / held_out.sum(), weight * implied.next_token)
-            for name, mask in groups.items()
-        },
+        **{name: _group(mask & counted, sums) for name, mask in groups.items()},
     )
 
 
@@ -164,16 +195,6 @@ def _count(
     return counts
 
 
-def _group(
-    mask: Bool[np.ndarray, "m V"], held_out: Float[np.ndarray, "m V"], p: Float[np.ndarray, "m V"]
-) -> Group:
-    return Group(
-        pairs=int(mask.sum()),
-        occurring=int((held_out[mask] > 0).sum()),
-        held_out=float(held_out[mask].sum()),
-        implied=float(p[mask].sum()),
-    )
-
-
-def _fraction(group: Group) -> float:
-    return group.occurring / group.pairs if group.pairs else np.nan
+def _group(mask: Bool[np.ndarray, "m V"], sums: Mapping[str, np.ndarray]) -> Group:
+    values = {name: values[mask].sum().item() for name, values in sums.items()}
+    return Group(pairs=int(mask.sum()), **values)

@@ -248,7 +248,13 @@ def implied_support(
             )
         if answer.certificate is None:
             return ImpliedSupport(mask, tuple(certificates), answer.weights)
-        mask = mask | _negative(table, mask, answer.certificate)
+        added = _negative(table, mask, answer.certificate)
+        if not added.any():
+            raise RuntimeError(
+                "`implied_support` has a certificate whose entries off the supports are below "
+                f"{MASS_TOLERANCE:g} of its largest: too small to tell from rounding."
+            )
+        mask = mask | added
         certificates.append(answer.certificate)
     return ImpliedSupport(mask, tuple(certificates), None)
 

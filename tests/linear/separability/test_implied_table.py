@@ -152,6 +152,14 @@ def test_a_table_that_meets_both_conditions_implies_itself():
     assert implied.entropy == pytest.approx(table.entropy, abs=1e-12)
 
 
+def test_a_context_without_an_embedding_is_predicted_uniformly():
+    embeddings = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
+    p = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 1.0, 0.0]])
+    implied = implied_table(ContextTable(embeddings, p, np.full(3, 1 / 3)))
+    assert implied.next_token == pytest.approx(np.vstack([p[:2], np.full((1, 3), 1 / 3)]))
+    assert implied.verify()
+
+
 def test_gradient_descent_on_the_text_follows_the_flow_of_the_implied_table():
     """Short steps on the table itself, which is not separable."""
     table = TABLES[2]
