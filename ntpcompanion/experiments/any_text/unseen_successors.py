@@ -48,12 +48,12 @@ class Group(experiment.Result):
     @property
     def fraction(self) -> float:
         """The fraction of the pairs that occur."""
-        return self.occurring / self.pairs if self.pairs else np.nan
+        return self.occurring / self.pairs
 
     @property
     def lift(self) -> float:
         """How many occur for each one that is expected."""
-        return self.occurring / self.expected if self.expected else np.nan
+        return self.occurring / self.expected
 
 
 class Part(experiment.Result):
@@ -117,7 +117,8 @@ def run(plan: Plan) -> Result:
     Raises
     ------
     ValueError, FileNotFoundError, ImportError
-        as `read_tokens`; parts that are longer than their distance.
+        as `read_tokens`; parts that are longer than their distance, or too short for any pair of a
+        group to occur.
 
     Notes
     -----
@@ -126,7 +127,7 @@ def run(plan: Plan) -> Result:
     Examples
     --------
     >>> from ntpcompanion.experiments import unseen_successors
-    >>> sizes = {"num_words": 3000, "vocab_size": 16, "parts": 2, "part_words": 300}
+    >>> sizes = {"num_words": 6000, "vocab_size": 32, "parts": 3, "part_words": 800}
     >>> result = unseen_successors.run(unseen_successors.Plan(**sizes))
     >>> bool((result.occurring.added > result.occurring.neither).all())
     True
@@ -139,11 +140,18 @@ def run(plan: Plan) -> Result:
             f"{plan.part_words}."
         )
     starts = range(0, distance * plan.parts, distance)
-    parts = (
+    parts = tuple(
         _compare(tokens[a : a + plan.part_words], (tokens[:a], tokens[a + plan.part_words :]), plan)
         for a in starts
     )
-    return Result(parts=tuple(parts), text_sha256=sha256)
+    for number, part in enumerate(parts, 1):
+        if empty := [name for name in GROUPS if not getattr(part, name).occurring]:
+            raise ValueError(
+                f"`part_words` = {plan.part_words} is too few: in part {number} no pair of the "
+                f"group {empty[0]!r} occurs in the rest of the text. Take longer parts or more "
+                "words."
+            )
+    return Result(parts=parts, text_sha256=sha256)
 
 
 def _compare(part: Int[np.ndarray, " n"], rest: Sequence[np.ndarray], plan: Plan) -> Part:

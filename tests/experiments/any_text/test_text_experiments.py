@@ -11,18 +11,19 @@ from ntpcompanion.linear import ContextTable, implied_table
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import check_result, check_wrong_fields
 
-SENTENCES = "the cat sat on the mat and the dog sat on the cat and the bird sat on the dog"
+WORDS = [f"w{number}" for number in range(16)]
 FLOORS = {"num_words": 60, "vocab_size": 7, "context_length": 1, "ratios": [0.3, 1.0]}
 FLOORS |= {"draws": 2, "steps": 50, "seed": 0}
 
 
 @pytest.fixture(scope="module")
 def plans(tmp_path_factory):
-    """Plans on a small text; words and their order from a generator."""
+    """Plans on a small text of independent words, with the frequencies of Zipf's law."""
     path = tmp_path_factory.mktemp("texts") / "text.txt"
-    words = np.random.default_rng(3).choice(SENTENCES.split(), 400)
+    p = 1 / np.arange(1, 17)
+    words = np.random.default_rng(3).choice(WORDS, 1200, p=p / p.sum())
     path.write_text(" ".join(words), encoding="utf-8")
-    unseen = {"num_words": 400, "vocab_size": 6, "parts": 4, "part_words": 60}
+    unseen = {"num_words": 1200, "vocab_size": 12, "parts": 4, "part_words": 100}
     return FLOORS | {"text": str(path)}, unseen | {"text": str(path)}
 
 
@@ -59,7 +60,7 @@ def test_pairs_are_counted_as_in_loops_over_the_words(plans, unseen):
     plan = unseen_successors.Plan.from_json(plans[1])
     tokens, _ = unseen_successors.read_tokens(plan)
     tokens = tokens.tolist()
-    start, end = 100, 160  # the second part
+    start, end = 300, 400  # the second part
     triples = list(zip(tokens, tokens[1:], tokens[2:], strict=False))
     inside = triples[start : end - 2]
     outside = [*triples[: start - 2], *triples[end:]]
@@ -68,7 +69,7 @@ def test_pairs_are_counted_as_in_loops_over_the_words(plans, unseen):
     after = {
         (a, b, z): ((0, a, z) in followed) + ((1, b, z) in followed)
         for a, b in contexts
-        for z in range(6)
+        for z in range(12)
     }
     part = unseen.parts[1]
     assert part.contexts == len(contexts)
@@ -94,8 +95,8 @@ def test_pairs_are_counted_as_in_loops_over_the_words(plans, unseen):
 def test_the_part_that_the_implied_table_adds(plans, unseen):
     plan = unseen_successors.Plan.from_json(plans[1])
     tokens, _ = unseen_successors.read_tokens(plan)
-    counts = count_contexts(tokens[100:160], 6, [2])[0]
-    rows = np.hstack([np.eye(6)[counts.contexts[:, 0]], np.eye(6)[counts.contexts[:, 1]]])
+    counts = count_contexts(tokens[300:400], 12, [2])[0]
+    rows = np.hstack([np.eye(12)[counts.contexts[:, 0]], np.eye(12)[counts.contexts[:, 1]]])
     table = ContextTable(rows, counts.distributions, counts.frequency)
     implied, part = implied_table(table), unseen.parts[1]
     assert part.floor == pytest.approx(implied.entropy)
@@ -112,9 +113,12 @@ def test_the_part_that_the_implied_table_adds(plans, unseen):
 def test_results_are_plain_and_a_part_that_is_too_long_is_said(plans, unseen):
     stored = unseen_successors.Result.from_json(unseen.to_json())
     assert stored == unseen
-    wrong = unseen_successors.Plan.from_json(plans[1] | {"part_words": 101})
-    with pytest.raises(ValueError, match=r"`part_words` must lie in 10 … 100.*got 101"):
+    wrong = unseen_successors.Plan.from_json(plans[1] | {"part_words": 301})
+    with pytest.raises(ValueError, match=r"`part_words` must lie in 10 … 300.*got 301"):
         unseen_successors.run(wrong)
+    short = unseen_successors.Plan.from_json(plans[1] | {"part_words": 10})
+    with pytest.raises(ValueError, match="`part_words` = 10 is too few: in part 1 no pair of"):
+        unseen_successors.run(short)
     check_wrong_fields(
         unseen_successors.Plan, plans[1], {"context_length": (3, "less than or equal to 2")}
     )
