@@ -16,6 +16,8 @@ PAPER = "thrampoulidis2024implicit"
 STORED = Path(__file__).resolve().parents[1] / "baselines" / "book.json"
 # Exact numbers without a family, with the reason.
 ELSEWHERE = {
+    "ntp.any.direction": "a flow against other code; see separability/test_implied_table.py",
+    "ntp.any.floor": "BFGS against forged proofs; see separability/test_implied_table.py",
     "ntp.eq6.crossing-text": "the first dimension of a grid that is proved enough: one text",
     "ntp.footnote9.sparse": "an eigenvalue of a network; see tests/flatness",
 }

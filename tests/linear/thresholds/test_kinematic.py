@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from ntpcompanion.linear import statistical_dimension
 from ntpcompanion.linear.thresholds.kinematic import face_probabilities, separable_probability
+from ntpcompanion.linear.thresholds.threshold import statistical_dimension
 
 SIZES = [(2, 1), (3, 1), (3, 2), (5, 2), (10, 1), (10, 8), (12, 1), (40, 3)]
 
