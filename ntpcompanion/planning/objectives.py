@@ -166,9 +166,7 @@ def answer_logits(
 
 @checked(
     need(
-        "objective",
-        "len(objective.weights) == graphs.task.length",
-        "have a weight for each of the {graphs.task.length} tokens of an answer",
+        "objective", "len(objective.weights) == graphs.task.length", "have a weight for each token"
     )
 )
 def answer_loss(model: Planner, graphs: Graphs, objective: Objective) -> Float[Tensor, ""]:

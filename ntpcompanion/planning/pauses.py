@@ -103,14 +103,9 @@ class PauseDecoder(nn.Module):
     @checked(
         need(
             "prefix",
-            "prefix.shape[1] <= self.model.plan.positions",
-            "have at most {self.model.plan.positions} columns, the `positions` of the model",
-        ),
-        need(
-            "pauses",
             "prefix.shape[1] + pauses <= self.model.plan.positions",
-            "leave `prefix` enough of the {self.model.plan.positions} positions of the model",
-        ),
+            "take with its `pauses` at most the {self.model.plan.positions} positions of the model",
+        )
     )
     def answer(
         self, prefix: Int[Tensor, "batch length"], pauses: Count

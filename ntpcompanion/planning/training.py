@@ -42,13 +42,12 @@ class Evaluation:
     need(
         "objectives",
         "[len(each.weights) for each in objectives] == [each.task.length for each in held_out]",
-        "hold one for each task of `held_out`, with a weight for each token of its answers",
+        "hold for each task of `held_out` one that weighs each token of its answers",
     ),
     need(
         "fixed",
-        "fixed is None or [(e.task.length, len(e) > 0) for e in fixed]"
-        " == [(e.task.length, True) for e in held_out]",
-        "hold graphs of each task, with answers as long as those of `held_out`",
+        "not fixed or all(fixed) and [e.task for e in fixed] == [e.task for e in held_out]",
+        "hold graphs of each task of `held_out`",
     ),
 )
 def train_planner(
