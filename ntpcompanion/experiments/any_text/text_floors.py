@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan, read_tokens
+from ntpcompanion.languages.text.counting import count_contexts
 from ntpcompanion.linear.dynamics.descent import descend, step_bound
 from ntpcompanion.linear.separability.implied_table import implied_table
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -72,7 +73,7 @@ def run(plan: Plan) -> Result:
     Raises
     ------
     ValueError, FileNotFoundError, ImportError
-        as `read_tokens` and `ContextTable.from_tokens`.
+        as `read_tokens` and `count_contexts`.
 
     Notes
     -----
@@ -88,17 +89,17 @@ def run(plan: Plan) -> Result:
     (True, True)
     """
     tokens, sha256 = read_tokens(plan)
-    sizes = (plan.vocab_size, plan.context_length)
-    m = ContextTable.from_tokens(tokens, *sizes, 1, stream(plan.seed, "one")).num_contexts
+    counts = count_contexts(tokens, plan.vocab_size, [plan.context_length])[0]
+    m = len(counts.contexts)
     floors = []
     for draw in range(plan.draws):
         rng = stream(plan.seed, f"embeddings {draw}")
-        whole = ContextTable.from_tokens(tokens, *sizes, m, rng)
+        embeddings = rng.standard_normal((m, m))
         for ratio in plan.ratios:
             d = int(np.ceil(ratio * m))
-            table = ContextTable(whole.embeddings[:, :d], whole.next_token, whole.weight)
+            table = ContextTable(embeddings[:, :d], counts.distributions, counts.frequency)
             floors.append(_floor(table, draw, ratio, plan.steps))
-    return Result(contexts=m, entropy=whole.entropy, floors=tuple(floors), text_sha256=sha256)
+    return Result(contexts=m, entropy=table.entropy, floors=tuple(floors), text_sha256=sha256)
 
 
 def _floor(table: ContextTable, draw: int, ratio: float, steps: int) -> Floor:

@@ -3,7 +3,7 @@ arbitrarily close to the entropy?
 """
 
 import functools
-from collections.abc import Callable
+from bisect import bisect_left
 from typing import Annotated
 
 import numpy as np
@@ -155,14 +155,6 @@ def _thresholds(table: ContextTable) -> tuple[int, int]:
         compatible = check_compatibility(first).verdict is CompatibilityVerdict.COMPATIBLE
         return "entropy" if compatible and not support.certificates else "neither"
 
-    to = _last(m, lambda d: case(d) == "minimizer")
-    return to, 1 + _last(m, lambda d: case(d) != "entropy")
-
-
-def _last(end: int, holds: Callable[[int], bool]) -> int:
-    """The largest d below `end` for which it holds, 0 if there is none; it holds up to there."""
-    low, high = 0, end
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if holds(middle) else (low, middle)
-    return low
+    dims = range(1, m)
+    to = bisect_left(dims, True, key=lambda d: case(d) != "minimizer")
+    return to, 1 + bisect_left(dims, True, key=lambda d: case(d) == "entropy")

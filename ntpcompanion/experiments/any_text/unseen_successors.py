@@ -17,7 +17,6 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
 INPUTS = ("text",)  # fields of a plan that name files
-CONTEXT_LENGTH = 2
 UNKNOWN = 0  # the token that stands for all rare words
 GROUPS = ("added", "both", "one", "neither")
 
@@ -156,7 +155,7 @@ def run(plan: Plan) -> Result:
 
 def _compare(part: Int[np.ndarray, " n"], rest: Sequence[np.ndarray], plan: Plan) -> Part:
     V = plan.vocab_size
-    counts = count_contexts(part, V, [CONTEXT_LENGTH])[0]
+    counts = count_contexts(part, V, [plan.context_length])[0]
     first, second = counts.contexts.T
     embeddings = pair_embeddings(first, second, V)
     implied = implied_table(ContextTable(embeddings, counts.distributions, counts.frequency))

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.sparse.linalg import LinearOperator, cg
-from scipy.special import entr, logsumexp
+from scipy.special import entr, log_softmax, softmax
 
 from ntpcompanion.checks import Positive, Size, checked
 from ntpcompanion.linear.separability.certificates import (
@@ -183,7 +183,7 @@ def implied_table(
     rank = int(np.count_nonzero(scale > max(left.shape) * np.finfo(float).eps * scale.max()))
     rows, p = left[:, :rank] / np.sqrt(weight), table.distributions.toarray()
     X = _fit_softmax(rows, weight, p, support.mask)
-    log_q = _log_softmax(rows @ X, support.mask)
+    log_q = log_softmax(np.where(support.mask, rows @ X, -np.inf), axis=1)
     q, finite_logs = np.exp(log_q), np.where(support.mask, log_q, 0.0)
     decoder = X.T @ (right[:rank] / scale[:rank, None])
     if support.separating is not None:
@@ -286,12 +286,11 @@ def _fit_softmax(
     """
     X, error = np.zeros((rows.shape[1], support.shape[1])), np.inf
     for _ in range(NEWTON_STEPS):
-        q = np.exp(_log_softmax(rows @ X, support))
+        q = softmax(np.where(support, rows @ X, -np.inf), axis=1)
         gradient = rows.T @ (weight * (q - p))
         error = float(np.abs(gradient).max(initial=0.0))
         if error <= MOMENT_TOLERANCE:
             return X
-
         step = cg(
             LinearOperator((X.size, X.size), partial(_curve, rows, weight, q), dtype=float),
             gradient.ravel(),
@@ -316,10 +315,3 @@ def _curve(
     moved = rows @ x.reshape(rows.shape[1], -1)
     moved = q * (moved - (q * moved).sum(axis=1, keepdims=True))
     return (rows.T @ (weight * moved)).ravel()
-
-
-def _log_softmax(
-    logits: Float[np.ndarray, "m V"], support: Bool[np.ndarray, "m V"]
-) -> Float[np.ndarray, "m V"]:
-    logits = np.where(support, logits, -np.inf)
-    return logits - logsumexp(logits, axis=1, keepdims=True)
