@@ -17,6 +17,8 @@ from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
 from .decoders import flow_limits as flow_limits
 from .decoders import least_norm as least_norm
+from .decoders import planted_teachers as planted_teachers
+from .decoders import smoothed_limits as smoothed_limits
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
 from .languages import exact_conditionals as exact_conditionals
@@ -111,6 +113,8 @@ __all__ = [
     "both_verdicts",
     "flow_limits",
     "least_norm",
+    "planted_teachers",
+    "smoothed_limits",
     "geometry_text",
     "geometry_transformer",
     "exact_conditionals",

@@ -55,33 +55,6 @@ def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
     )
 
 
-def least_mean_margin(table: ContextTable) -> ProgramAnswer | None:
-    """Minimize Σ_j π_j Σ_{v∉S_j} of the margin of v, subject to ties and margins of at least 1: a
-    linear program, by HiGHS; None if it has no feasible W. O(V d) unknowns.
-
-    The multipliers satisfy ΓᵀE = `mean_margin_gradient`.
-    """
-    import cvxpy as cp
-
-    gradient = mean_margin_gradient(table)
-    return _solve(
-        table,
-        lambda W: cp.sum(cp.multiply(gradient, W)),
-        cp.HIGHS,
-        primal_feasibility_tolerance=1e-10,
-        dual_feasibility_tolerance=1e-10,
-    )
-
-
-def mean_margin_gradient(table: ContextTable) -> Float[np.ndarray, "V d"]:
-    """The gradient of Σ_j π_j Σ_{v∉S_j} of the margin of v."""
-    rows, anchors, tokens = constraint_pairs(table)[1]
-    gamma = np.zeros((table.num_contexts, table.vocab_size))
-    np.add.at(gamma, (rows, anchors), table.weight[rows])
-    np.add.at(gamma, (rows, tokens), -table.weight[rows])
-    return np.asarray(gamma.T @ table.embeddings)
-
-
 @checked
 def constraint_pairs(
     table: ContextTable,

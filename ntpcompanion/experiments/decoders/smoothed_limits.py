@@ -1,0 +1,139 @@
+"""Does training with smoothed labels tend to the next-token SVM?"""
+
+from typing import Annotated
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, field_validator
+
+from ntpcompanion.experiments import experiment
+from ntpcompanion.linear.dynamics.alignment import cosine_distance
+from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
+from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.randomness import stream
+from ntpcompanion.statistics.effects import Effect, mean_effect
+
+ATTEMPTS = 10  # tables drawn for each that is wanted
+
+
+class Plan(experiment.Plan):
+    """Random tables of one shape, and how much their labels are smoothed."""
+
+    num_contexts: Annotated[int, Field(ge=2, description="m")]
+    vocab_size: Annotated[int, Field(ge=3, description="V, tokens")]
+    support_size: Annotated[int, Field(ge=1, description="S, tokens that can follow a context")]
+    dim: Annotated[int, Field(ge=1, description="d")]
+    draws: Annotated[int, Field(ge=2, description="separable tables")]
+    smoothings: Annotated[
+        tuple[Annotated[float, Field(gt=0, lt=1)], ...],
+        Field(min_length=2, description="ε, decreasing"),
+    ]
+    seed: Annotated[int, Field(ge=0, description="of the tables")]
+
+    @field_validator("smoothings")
+    @classmethod
+    def _decrease(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+        if list(values) != sorted(set(values), reverse=True):
+            raise ValueError(f"`smoothings` must decrease, got {list(values)}.")
+        return values
+
+
+class Table(experiment.Result):
+    """One separable table: W_ε minimizes the smoothed loss, U is its direction as ε → 0."""
+
+    cosine: Annotated[float, Field(description="of U and the next-token SVM")]
+    largest_margin: Annotated[float, Field(description="of U, whose smallest is 1")]
+    to_limit: Annotated[tuple[float, ...], Field(description="cosine of W_ε and U, for each ε")]
+    to_svm: Annotated[tuple[float, ...], Field(description="cosine of W_ε and the SVM")]
+    growth: Annotated[
+        float,
+        Field(description="cosine of U and what W_ε gains from the last ε but one to the last"),
+    ]
+    gap: Annotated[
+        float, Field(description="relative, between the sum of U's margins and its bound")
+    ]
+
+
+class Result(experiment.Result):
+    """All tables, and how many were drawn to get them."""
+
+    tables: tuple[Table, ...]
+    drawn: Annotated[int, Field(description="tables, separable or not")]
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """A row for each table."""
+        return experiment.table_of(self.tables)
+
+    @property
+    def cosine(self) -> Effect:
+        """Of U and the next-token SVM."""
+        return mean_effect([each.cosine for each in self.tables])
+
+    @property
+    def paths(self) -> pd.DataFrame:
+        """The mean cosines of W_ε: columns `to_limit` and `to_svm`, a row for each ε."""
+        columns = {name: np.mean(list(self.table[name]), axis=0) for name in ("to_limit", "to_svm")}
+        return pd.DataFrame(columns)
+
+
+def run(plan: Plan) -> Result:
+    """Solve for the decoders of smoothed labels, their limit and the next-token SVM.
+
+    Parameters
+    ----------
+    plan
+        the tables and the smoothings.
+
+    Returns
+    -------
+    Result
+        cosines of the three.
+
+    Raises
+    ------
+    ValueError
+        sizes at which hardly a table is separable.
+
+    Notes
+    -----
+    3 s for each table with m = 50, V = 10, d = 60 and six smoothings.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import smoothed_limits
+    >>> sizes = {"num_contexts": 4, "vocab_size": 4, "support_size": 1, "dim": 6}
+    >>> plan = smoothed_limits.Plan(**sizes, draws=2, smoothings=(1e-4, 1e-8), seed=0)
+    >>> result = smoothed_limits.run(plan)  # one token after each context, independent embeddings
+    >>> bool((result.table.largest_margin < 1 + 1e-6).all()), bool(result.paths.to_limit.min() > 1 - 1e-6)
+    (True, True)
+    """
+    tables: list[Table] = []
+    sizes = plan.num_contexts, plan.vocab_size, plan.support_size, plan.dim
+    for draw in range(ATTEMPTS * plan.draws):
+        table = ContextTable.random(*sizes, stream(plan.seed, f"table {draw}"))
+        svm = solve_ntp_svm(table).weights
+        if svm is not None:
+            tables.append(_compare(plan, table, svm))
+        if len(tables) == plan.draws:
+            return Result(tables=tuple(tables), drawn=draw + 1)
+    raise ValueError(
+        f"`dim` = {plan.dim} is too small: {len(tables)} of {ATTEMPTS * plan.draws} tables are "
+        "separable. Take more dimensions or fewer contexts."
+    )
+
+
+def _compare(plan: Plan, table: ContextTable, svm: np.ndarray) -> Table:
+    limit, smoothed = smoothing_limit(table), smoothed_decoders(table, plan.smoothings)
+    logits = table.embeddings @ limit.weights.T
+    compared = np.concatenate([smoothed, [smoothed[-1] - smoothed[-2], svm]])
+    *to_limit, growth, cosine = (1 - cosine_distance(compared, limit.weights)).tolist()
+    return Table(
+        cosine=cosine,
+        largest_margin=float(np.ptp(logits, axis=1).max()),
+        to_limit=tuple(to_limit),
+        to_svm=tuple((1 - cosine_distance(smoothed, svm)).tolist()),
+        growth=growth,
+        gap=limit.gap,
+    )

@@ -1,0 +1,93 @@
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.decoders import planted_teachers
+from ntpcompanion.experiments.decoders.planted_teachers import Recovery
+from ntpcompanion.statistics import mean_effect
+from tests.experiments.cases import check_wrong_fields, small_run
+
+RIGHT = {
+    "vocab_size": 4,
+    "dim": 6,
+    "support_size": 2,
+    "fractions": [0.3, 1.0],
+    "smoothings": [0.1, 0.01],
+    "steps": 2000,
+    "noise": 0.0,
+    "teachers": 3,
+    "tests": 200,
+    "seed": 1,
+}
+found, test_a_result_repeats_and_is_plain = small_run(planted_teachers, RIGHT)
+
+
+def test_every_wrong_field_is_named():
+    wrong = {
+        "support_size": (4, r"must lie in 2 … 3, below `vocab_size`.*got 4"),
+        "smoothings": ([0.01, 0.1], r"must decrease, got \[0.01, 0.1\]"),
+    }
+    check_wrong_fields(planted_teachers.Plan, RIGHT, wrong)
+
+
+def test_ties_that_determine_the_teacher_recover_every_support(found):
+    """The only decoder with the ties is the teacher: whatever has them knows all new contexts."""
+    assert (found.counts.equations == 17).all()
+    assert (found.counts.counted >= 17).all()
+    determined = found.counts.determined <= found.counts.counted
+    last = found.table[found.table.fraction == 1]
+    assert determined.any()
+    assert (last[["svm", "limit"]][determined.to_numpy()] == 1).all().all()
+    assert found.exact == determined.mean()
+    first = found.table[found.table.fraction == 0.3]
+    assert first.contexts.tolist() == np.ceil(0.3 * found.counts.counted).tolist()
+    assert (first.svm < 0.9).all()
+
+
+def test_descent_goes_down_and_means_are_over_teachers(found):
+    rows = [row for row in found.recoveries if row.fraction == 0.3]
+    for row in rows:
+        assert (np.diff(row.excess) < 0).all()
+        assert row.smoothed_excess[0] > row.smoothed_excess[1] > 0
+    assert found.courses(0.3).descended.iloc[-1] == pytest.approx(
+        np.mean([row.descended[-1] for row in rows])
+    )
+    assert found.smoothed(0.3).recovered[1] == pytest.approx(
+        np.mean([row.smoothed[1] for row in rows])
+    )
+    assert found.by_fraction.usual[0] == pytest.approx(np.mean([row.smoothed[0] for row in rows]))
+    assert found.more("svm", "usual", 0.3) == mean_effect(
+        [row.svm - row.smoothed[0] for row in rows]
+    )
+    assert found.gained_by_stopping(0.3).mean == pytest.approx(
+        np.mean([max(row.descended) - row.descended[-1] for row in rows])
+    )
+
+
+def test_losses_are_compared_between_snapshots():
+    row = Recovery(
+        teacher=0,
+        fraction=1.0,
+        contexts=3,
+        svm=None,
+        limit=None,
+        smoothed=(0.5, 0.6),
+        smoothed_excess=(0.1, 0.001),
+        descended=(0.2, 0.4, 0.3),
+        excess=(1.0, 0.01, 0.005),
+    )
+    assert row.at_equal_loss == pytest.approx((0.3, 0.3))
+    assert row.gained_by_stopping == pytest.approx(0.1)
+
+
+def test_with_noise_no_decoder_separates():
+    noisy = planted_teachers.run(
+        planted_teachers.Plan.from_json(RIGHT | {"noise": 0.5, "fractions": [2.0], "teachers": 2})
+    )
+    assert all(row.svm is None and row.limit is None for row in noisy.recoveries)
+    assert all(row.excess[-1] > 0.01 for row in noisy.recoveries)
+
+
+def test_more_contexts_than_are_drawn_are_named():
+    plan = planted_teachers.Plan.from_json(RIGHT | {"fractions": [9.0]})
+    with pytest.raises(ValueError, match="`fractions` asks for"):
+        planted_teachers.run(plan)
