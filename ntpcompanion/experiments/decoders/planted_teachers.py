@@ -21,6 +21,7 @@ from ntpcompanion.linear.tables.planted_teacher import (
 )
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
+from ntpcompanion.statistics.success_rates import Successes, count_successes
 
 SNAPSHOTS = 60  # of gradient descent
 RESERVE = 4  # contexts drawn, as a multiple of equations over unknowns
@@ -32,6 +33,10 @@ class Plan(experiment.Plan):
     vocab_size: Annotated[int, Field(ge=3, le=12, description="V, tokens")]
     dim: Annotated[int, Field(ge=2, description="d")]
     support_size: Annotated[int, Field(ge=2, description="S, tokens that can follow a context")]
+    further_sizes: Annotated[
+        tuple[Annotated[int, Field(ge=2)], ...],
+        Field(description="S of more teachers, whose contexts are only counted"),
+    ] = ()
     fractions: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...],
         Field(description="training contexts over those at which the count is reached"),
@@ -51,11 +56,15 @@ class Plan(experiment.Plan):
     @model_validator(mode="after")
     def _sizes_fit(self) -> "Plan":
         most = min(self.vocab_size - 1, self.dim)
-        if self.support_size > most:
-            raise ValueError(
-                f"`support_size` must lie in 2 … {most}, below `vocab_size` and at most `dim`, got "
-                f"{self.support_size}."
-            )
+        for name, size in (
+            ("support_size", self.support_size),
+            ("further_sizes", max(self.further_sizes, default=2)),
+        ):
+            if size > most:
+                raise ValueError(
+                    f"`{name}` must lie in 2 … {most}, below `vocab_size` and at most `dim`, got "
+                    f"{size}."
+                )
         if list(self.smoothings) != sorted(set(self.smoothings), reverse=True):
             raise ValueError(f"`smoothings` must decrease, got {list(self.smoothings)}.")
         return self
@@ -64,6 +73,7 @@ class Plan(experiment.Plan):
 class Threshold(experiment.Result):
     """One teacher: numbers of contexts."""
 
+    support_size: Annotated[int, Field(description="S")]
     equations: Annotated[int, Field(description="with as many ties as unknowns, less the scale")]
     counted: Annotated[int, Field(description="with enough ties for every set of tokens")]
     determined: Annotated[int, Field(description="whose ties leave one decoder but for its scale")]
@@ -113,9 +123,9 @@ class Result(experiment.Result):
         return experiment.table_of(self.thresholds)
 
     @property
-    def exact(self) -> float:
-        """The fraction of teachers whose ties determine them as soon as the count is reached."""
-        return float((self.counts.counted == self.counts.determined).mean())
+    def exact(self) -> Successes:
+        """The teachers whose ties determine them as soon as the count is reached."""
+        return count_successes((self.counts.counted == self.counts.determined).tolist())
 
     @property
     def table(self) -> pd.DataFrame:
@@ -134,10 +144,10 @@ class Result(experiment.Result):
         rows = self.table[self.table.fraction == fraction]
         return paired_effect(rows[one], rows[other])
 
-    def more_at_equal_loss(self, fraction: float) -> Effect:
-        """Gradient descent less label smoothing with the smallest ε, at the loss of the latter."""
+    def more_at_equal_loss(self, fraction: float, smoothing: int) -> Effect:
+        """Gradient descent less label smoothing, by number of ε, at the loss of the latter."""
         rows = self._at(fraction)
-        return mean_effect([row.at_equal_loss[-1] - row.smoothed[-1] for row in rows])
+        return mean_effect([row.at_equal_loss[smoothing] - row.smoothed[smoothing] for row in rows])
 
     def gained_by_stopping(self, fraction: float) -> Effect:
         """The best snapshot of each gradient descent less its last."""
@@ -192,7 +202,7 @@ def run(plan: Plan) -> Result:
     >>> sizes = {"vocab_size": 4, "dim": 6, "support_size": 2, "fractions": (0.5, 1.0)}
     >>> ways = {"smoothings": (0.1,), "steps": 1000, "noise": 0.0}
     >>> plan = planted_teachers.Plan(**sizes, **ways, teachers=2, tests=200, seed=0)
-    >>> planted_teachers.run(plan).by_fraction.svm.round(3).tolist()[-1]
+    >>> float(planted_teachers.run(plan).by_fraction.svm.iloc[-1])
     1.0
     """
     thresholds, recoveries = [], []
@@ -200,32 +210,46 @@ def run(plan: Plan) -> Result:
         rng = stream(plan.seed, f"teacher {number}")
         teacher = rng.standard_normal((plan.vocab_size, plan.dim))
         new = draw_tied_contexts(teacher, plan.support_size, plan.tests, rng)
-        unknowns = (plan.vocab_size - 1) * plan.dim - 1
-        equations = -(-unknowns // (plan.support_size - 1))
-        embeddings, supports = draw_tied_contexts(
-            teacher, plan.support_size, RESERVE * equations, rng
-        )
-        counted = counted_contexts(supports, plan.dim)
-        determined = determining_contexts(embeddings, supports)
-        if counted is None or determined is None:
-            raise ValueError(
-                f"`seed` = {plan.seed} gives a teacher that {len(supports)} contexts do not "
-                "determine: some token is in hardly any support. Take another."
-            )
-        thresholds.append(Threshold(equations=equations, counted=counted, determined=determined))
+        embeddings, supports, threshold = _counted(plan, teacher, plan.support_size, rng)
+        thresholds.append(threshold)
         noisy = _replaced(supports, plan.noise, rng)
         for fraction in plan.fractions:
-            m = int(np.ceil(fraction * counted))
+            m = int(np.ceil(fraction * threshold.counted))
             if m > len(supports):
                 raise ValueError(
                     f"`fractions` asks for {m} contexts of a teacher with {len(supports)}. Take "
-                    f"fractions of at most {len(supports) / counted:.2g}."
+                    f"fractions of at most {len(supports) / threshold.counted:.2g}."
                 )
             p = noisy[:m] * rng.exponential(size=(m, plan.vocab_size))
             p /= p.sum(axis=1, keepdims=True)
             table = ContextTable(embeddings[:m], p, np.full(m, 1 / m))
             recoveries.append(_recover(plan, table, new, number, fraction))
+    for size in plan.further_sizes:
+        for number in range(plan.teachers):
+            rng = stream(plan.seed, f"teacher {size} {number}")
+            teacher = rng.standard_normal((plan.vocab_size, plan.dim))
+            thresholds.append(_counted(plan, teacher, size, rng)[-1])
     return Result(thresholds=tuple(thresholds), recoveries=tuple(recoveries))
+
+
+def _counted(
+    plan: Plan, teacher: Float[np.ndarray, "V d"], support_size: int, rng: np.random.Generator
+) -> tuple[Float[np.ndarray, "m d"], Bool[np.ndarray, "m V"], Threshold]:
+    """Embeddings and supports of training contexts, and how many are enough."""
+    unknowns = (plan.vocab_size - 1) * plan.dim - 1
+    equations = -(-unknowns // (support_size - 1))
+    embeddings, supports = draw_tied_contexts(teacher, support_size, RESERVE * equations, rng)
+    counted = counted_contexts(supports, plan.dim)
+    determined = determining_contexts(embeddings, supports)
+    if counted is None or determined is None:
+        raise ValueError(
+            f"`seed` = {plan.seed} gives a teacher that {len(supports)} contexts do not determine: "
+            "some token is in hardly any support. Take another."
+        )
+    threshold = Threshold(
+        support_size=support_size, equations=equations, counted=counted, determined=determined
+    )
+    return embeddings, supports, threshold
 
 
 def _recover(

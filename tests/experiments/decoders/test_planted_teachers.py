@@ -3,7 +3,7 @@ import pytest
 
 from ntpcompanion.experiments.decoders import planted_teachers
 from ntpcompanion.experiments.decoders.planted_teachers import Recovery
-from ntpcompanion.statistics import mean_effect
+from ntpcompanion.statistics import count_successes, mean_effect
 from tests.experiments.cases import check_wrong_fields, small_run
 
 RIGHT = {
@@ -17,6 +17,7 @@ RIGHT = {
     "teachers": 3,
     "tests": 200,
     "seed": 1,
+    "further_sizes": [3],
 }
 found, test_a_result_repeats_and_is_plain = small_run(planted_teachers, RIGHT)
 
@@ -24,6 +25,7 @@ found, test_a_result_repeats_and_is_plain = small_run(planted_teachers, RIGHT)
 def test_every_wrong_field_is_named():
     wrong = {
         "support_size": (4, r"must lie in 2 … 3, below `vocab_size`.*got 4"),
+        "further_sizes": ([2, 4], r"must lie in 2 … 3, below `vocab_size`.*got 4"),
         "smoothings": ([0.01, 0.1], r"must decrease, got \[0.01, 0.1\]"),
     }
     check_wrong_fields(planted_teachers.Plan, RIGHT, wrong)
@@ -31,15 +33,18 @@ def test_every_wrong_field_is_named():
 
 def test_ties_that_determine_the_teacher_recover_every_support(found):
     """The only decoder with the ties is the teacher: whatever has them knows all new contexts."""
-    assert (found.counts.equations == 17).all()
-    assert (found.counts.counted >= 17).all()
-    determined = found.counts.determined <= found.counts.counted
+    assert found.counts.equations.tolist() == [17] * 3 + [9] * 3  # (3 · 6 − 1) / (S − 1)
+    assert (found.counts.counted >= found.counts.equations).all()
+    assert found.exact == count_successes(
+        [row.counted == row.determined for row in found.thresholds]
+    )
+    counts = found.counts[found.counts.support_size == 2]
+    determined = counts.determined <= counts.counted
     last = found.table[found.table.fraction == 1]
     assert determined.any()
     assert (last[["svm", "limit"]][determined.to_numpy()] == 1).all().all()
-    assert found.exact == determined.mean()
     first = found.table[found.table.fraction == 0.3]
-    assert first.contexts.tolist() == np.ceil(0.3 * found.counts.counted).tolist()
+    assert first.contexts.tolist() == np.ceil(0.3 * counts.counted).tolist()
     assert (first.svm < 0.9).all()
 
 
@@ -57,6 +62,9 @@ def test_descent_goes_down_and_means_are_over_teachers(found):
     assert found.by_fraction.usual[0] == pytest.approx(np.mean([row.smoothed[0] for row in rows]))
     assert found.more("svm", "usual", 0.3) == mean_effect(
         [row.svm - row.smoothed[0] for row in rows]
+    )
+    assert found.more_at_equal_loss(0.3, 1).mean == pytest.approx(
+        np.mean([row.at_equal_loss[1] - row.smoothed[1] for row in rows])
     )
     assert found.gained_by_stopping(0.3).mean == pytest.approx(
         np.mean([max(row.descended) - row.descended[-1] for row in rows])

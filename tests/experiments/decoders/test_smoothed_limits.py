@@ -4,6 +4,7 @@ import pytest
 from ntpcompanion.experiments.decoders import smoothed_limits
 from ntpcompanion.linear import ContextTable, solve_ntp_svm
 from ntpcompanion.randomness import stream
+from ntpcompanion.statistics import mean_effect
 from tests.experiments.cases import check_wrong_fields, small_run
 
 RIGHT = {
@@ -47,6 +48,7 @@ def test_with_independent_embeddings_all_is_in_closed_form(found):
         assert abs(row.gap) < 1e-8
     assert found.drawn == 3
     assert found.cosine.mean == pytest.approx(found.table.cosine.mean())
+    assert found.nearer == mean_effect([row.to_limit[-1] - row.to_svm[-1] for row in found.tables])
     assert found.paths.to_svm[1] == pytest.approx(np.mean([row.to_svm[1] for row in found.tables]))
 
 
