@@ -55,15 +55,15 @@ class Plan(experiment.Plan):
 
     @model_validator(mode="after")
     def _sizes_fit(self) -> "Plan":
-        most = min(self.vocab_size - 1, self.dim)
+        largest = min(self.vocab_size - 1, self.dim)
         for name, size in (
             ("support_size", self.support_size),
             ("further_sizes", max(self.further_sizes, default=2)),
         ):
-            if size > most:
+            if size > largest:
                 raise ValueError(
-                    f"`{name}` must lie in 2 … {most}, below `vocab_size` and at most `dim`, got "
-                    f"{size}."
+                    f"`{name}` must lie in 2 … {largest}, below `vocab_size` and at most `dim`, "
+                    f"got {size}."
                 )
         if list(self.smoothings) != sorted(set(self.smoothings), reverse=True):
             raise ValueError(f"`smoothings` must decrease, got {list(self.smoothings)}.")
@@ -146,16 +146,16 @@ class Result(experiment.Result):
 
     def more_at_equal_loss(self, fraction: float, smoothing: int) -> Effect:
         """Gradient descent less label smoothing, by number of ε, at the loss of the latter."""
-        rows = self._at(fraction)
+        rows = self._rows(fraction)
         return mean_effect([row.at_equal_loss[smoothing] - row.smoothed[smoothing] for row in rows])
 
     def gained_by_stopping(self, fraction: float) -> Effect:
         """The best snapshot of each gradient descent less its last."""
-        return mean_effect([row.gained_by_stopping for row in self._at(fraction)])
+        return mean_effect([row.gained_by_stopping for row in self._rows(fraction)])
 
     def courses(self, fraction: float) -> pd.DataFrame:
         """Means over teachers by snapshot: columns `excess` and `descended`."""
-        rows = self._at(fraction)
+        rows = self._rows(fraction)
         columns = {
             name: np.mean([getattr(row, name) for row in rows], axis=0)
             for name in ("excess", "descended")
@@ -164,12 +164,12 @@ class Result(experiment.Result):
 
     def smoothed(self, fraction: float) -> pd.DataFrame:
         """Means over teachers by ε: columns `excess` and `recovered`."""
-        rows = self._at(fraction)
+        rows = self._rows(fraction)
         excess = np.mean([row.smoothed_excess for row in rows], axis=0)
         recovered = np.mean([row.smoothed for row in rows], axis=0)
         return pd.DataFrame({"excess": excess, "recovered": recovered})
 
-    def _at(self, fraction: float) -> list[Recovery]:
+    def _rows(self, fraction: float) -> list[Recovery]:
         return [row for row in self.recoveries if row.fraction == fraction]
 
 

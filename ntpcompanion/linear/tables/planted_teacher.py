@@ -77,10 +77,10 @@ def counted_contexts(
     """The first number of contexts whose ties could determine a decoder up to its scale, by
     counting equations and unknowns.
 
-    Take any tokens A as unknown and all others as known. Their |A| d entries need as many ties, one
-    less if a single token is known, as the scale stays free. A context has |A ∩ S_j| ties with
-    tokens of A, or |S_j| − 1 if it has no others. The ties cannot determine the decoder before
-    this is so for every A.
+    Take the tokens of any set A as unknown and all others as known. Their |A| d entries need as
+    many ties, one less if a single token is known, as the scale stays free. A context has |A ∩ S_j|
+    ties with tokens of A, or |S_j| − 1 if it has no others. Before this is so for every set, the
+    ties cannot determine the decoder.
 
     Parameters
     ----------
