@@ -87,7 +87,7 @@ def counted_contexts(
     supports
         in the order in which contexts come.
     dim
-        d.
+        of the embeddings, d.
 
     Returns
     -------
