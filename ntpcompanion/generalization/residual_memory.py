@@ -1,5 +1,5 @@
-"""A linear base that is too small, and a nearest-neighbour memory of its residuals (after Yang,
-Lukasik, Nagarajan and others 2023).
+"""A linear model whose norm is bounded, and a nearest-neighbour memory of its residuals (after
+Yang, Lukasik, Nagarajan and others 2023).
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,8 @@ class ResidualMemory:
     neighbours: int = 1
 
     def predict(self, inputs: Float[np.ndarray, "q d"]) -> Float[np.ndarray, " q"]:
-        """The prediction for each row; O(log n) each for small d."""
+        """The prediction for each row: O(n log n) for the tree, and O(log n) a row for small d."""
+        # a list of neighbours, so that a single one has an axis, too
         _, rows = cKDTree(self.inputs).query(inputs, k=[*range(1, self.neighbours + 1)])
         return inputs @ self.slope + self.residuals[rows].mean(axis=1)
 
@@ -144,7 +145,7 @@ def excess_risk(
     memory
         what predicts.
     inputs
-        (q, d), which are not stored.
+        (q, d), drawn apart from the stored examples.
     slope
         θ* (d,), of the true function without noise.
 

@@ -1,5 +1,5 @@
-"""The linear map behind ties and certificates, projection onto F, and the finite part W* of a
-decoder.
+"""Ties: the linear map that is zero on the decoders which give all tokens of a support the same
+logit, least squares with it, and the projection onto F.
 """
 
 from collections.abc import Callable
@@ -14,11 +14,10 @@ from ntpcompanion.numerics.memory import check_dense
 from ntpcompanion.numerics.progress import no_tick
 from ntpcompanion.validation import as_matrix
 
-# LSQR stops at rounding; its answer is refined this often, so that an ill-conditioned system still
-# ends there.
-ROUNDING = 1e-15
+ROUNDING = 1e-15  # relative, at which LSQR stops
+# LSQR's answer is refined this often, so that an ill-conditioned system ends at rounding as well.
 REFINEMENTS = 4
-OUT_OF_STEPS = 7  # LSQR's own code
+OUT_OF_STEPS = 7  # what LSQR returns if it ended at its limit of steps
 # (m, V) arrays at a time: those of LSQR, of `centre`, values, residual and solution
 DENSE_ARRAYS = 12
 
@@ -39,8 +38,8 @@ def unit_rows(
 def centre(
     values: Float[np.ndarray, "m V"], face: Bool[np.ndarray, "m V"]
 ) -> Float[np.ndarray, "m V"]:
-    """Subtract from each row its mean over `face`, and put 0 elsewhere: the projection onto {Γ : Γ1
-    = 0, Γ = 0 off `face`}.
+    """Subtract from each row its mean over `face`, a mask of tokens for each context, and put 0
+    elsewhere: the projection onto {Γ : Γ1 = 0, Γ = 0 off `face`}.
     """
     inside = np.where(face, values, 0.0)
     means = inside.sum(axis=1) / np.maximum(face.sum(axis=1), 1)
@@ -54,9 +53,10 @@ def tie_operator(
 ) -> LinearOperator:
     """T: X ↦ centre(rows X, face) for X in R^{r×V}, both flattened.
 
-    With face = the supports, the kernel of T holds the (transposed) decoders that tie in-support
-    logits, and the range of Tᵀ is F. The kernel of Tᵀ holds the Γ on `face` with Γ1 = 0 and rowsᵀ Γ
-    = 0: certificates, but for their signs. One product costs O(m r V), and calls `tick`.
+    `face` is a mask of tokens for each context. If it is that of the supports, the kernel of T
+    holds the (transposed) decoders that tie in-support logits, and the range of Tᵀ is F. The kernel
+    of Tᵀ holds the Γ on `face` with Γ1 = 0 and rowsᵀ Γ = 0: those that are not positive off the
+    supports are certificates of non-separability. One product costs O(m r V), and calls `tick`.
     """
     m, V = face.shape
 
@@ -82,8 +82,8 @@ def least_squares(
     """The least-norm X that minimizes ‖centre(values − rows X, face)‖, and that residual: the part
     of `values` in the kernel of Tᵀ.
 
-    At most `iterations` LSQR steps of O(m r V) for each of REFINEMENTS rounds; `tick` is called at
-    each, and ends them by raising.
+    At most `iterations` LSQR steps of O(m r V) for each of REFINEMENTS rounds. `tick` is called
+    before each step; what it raises ends the search.
     """
     tie = tie_operator(rows, face, tick)
     solution = np.zeros((rows.shape[1], face.shape[1]))
@@ -119,7 +119,7 @@ def project_onto_F(
     W
         (V, d), finite.
     max_iterations
-        LSQR steps at most.
+        LSQR steps in each of four rounds, at most.
 
     Returns
     -------
@@ -132,8 +132,7 @@ def project_onto_F(
         W is not a finite (V, d) matrix, `max_iterations` is not a positive integer, or the table
         does not fit in memory.
     RuntimeError
-        after `max_iterations` LSQR steps a tie is off by more than 1e-9 of the largest logit
-        (embeddings of unit length).
+        at the end a tie is off by more than 1e-9 of the largest logit (embeddings of unit length).
 
     Notes
     -----
