@@ -3,6 +3,7 @@ number.
 """
 
 import re
+from math import copysign, inf
 
 import jupytext
 import pytest
@@ -20,7 +21,6 @@ from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running.results import complaints
 from ntpcompanion.workflow.running.runs import load_executed
 from ntpcompanion.workflow.site.build_site import current_results
-from tests.edges import distance_from_edge
 from tests.smoke import smoke_runs
 
 NOTEBOOKS = find_notebooks(Project.find())
@@ -134,6 +134,19 @@ def test_a_band_is_for_exact_values(profile):
     assert random
     assert [name for name in random if claims[name].band != Band()] == [], (
         "Welch's test compares these"
+    )
+
+
+def distance_from_edge(claim, profile, measurement):
+    """How many standard errors the value could move before its side of the expectation changed;
+    infinite if it is exact.
+    """
+    if measurement.exact or (expected := claim.expectation_at(profile)) is None:
+        return inf
+    # with its standard errors in place of the half widths of its interval
+    slacks = expected.slack(measurement.values, measurement.errors)
+    return abs(
+        min(copysign(inf, s.value) if not s.half_width else s.value / s.half_width for s in slacks)
     )
 
 

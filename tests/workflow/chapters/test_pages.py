@@ -137,11 +137,6 @@ def test_how_a_page_was_made_stands_below_its_title_wherever_that_is(toy, coin):
     assert lines[2].startswith('<p class="ntp-run">Executed 2026-01-01')
 
 
-def test_a_smoke_page_carries_its_warning(toy, coin):
-    assert "Its numbers are not results" in page(toy, coin, profile="smoke").cells[0].source
-    assert "Its numbers are not results" not in page(toy, coin).cells[0].source
-
-
 def test_text_and_run_must_have_the_same_cells(toy, coin):
     short = executed(coin)
     short.cells.pop()

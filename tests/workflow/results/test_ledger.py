@@ -136,21 +136,6 @@ def test_a_link_to_a_row_opens_its_group(opened):
 
 
 @needs_browser
-def test_the_keyboard_reaches_filters_counts_and_rows(opened):
-    tab = opened()
-    tab.focus("a.ntp-view")
-    reached = set()
-    for _ in range(40):
-        tab.keyboard.press("Tab")
-        at = "(e => e.name || e.type || e.localName)(document.activeElement)"
-        reached.add(tab.evaluate(at))
-    assert {"text", "paper", "verdict", "sort", "reset", "unfold", "summary"} <= reached
-    tab.focus(".ntp-group summary")
-    tab.keyboard.press("Enter")
-    assert len(seen(tab)) > 0
-
-
-@needs_browser
 def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     tab = opened(java_script_enabled=False)
     assert tab.locator(".ntp-row").count() == 3
