@@ -14,7 +14,7 @@ def main() -> None:
     for package in FOR_LAB:
         sys.modules.setdefault(package, None)  # type: ignore[arg-type]  # as if not installed
     try:
-        from ntpcompanion import cli
+        from ntpcompanion.workflow.cli import commands
 
         _require_later()
     except ModuleNotFoundError as error:
@@ -24,7 +24,7 @@ def main() -> None:
     except KeyboardInterrupt:  # packages are loaded for a second
         print("interrupted before anything was begun.", file=sys.stderr)
         sys.exit(130)
-    cli.app()
+    commands.app()
 
 
 def _require_later() -> None:

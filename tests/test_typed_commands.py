@@ -11,9 +11,9 @@ from pathlib import Path
 import typer.main
 import yaml
 
-from ntpcompanion import cli
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.cli.commands import app
 from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import parse_overrides
 from tests.sources import FILES
@@ -45,7 +45,7 @@ TO_FILL_IN = re.compile(r"[A-Z_]{4,}|K|\.+|\u2026|.*[\[{(].*")
 COMMENT = re.compile(r"(?<!\S)#.*$", re.M)
 SHELLS_OWN = re.compile(r"[A-Za-z_]+=.*|[{}!]|then|else|fi|if|do|done")
 NAMING = ("execute", "why")  # what takes names of notebooks
-PARSER = typer.main.get_command(cli.app)
+PARSER = typer.main.get_command(app)
 
 
 notebooks = functools.cache(lambda project: find_notebooks(Project.read(project)))

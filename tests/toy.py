@@ -16,8 +16,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.cli import commands
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running import execute as runner
@@ -157,7 +157,7 @@ class Toy:
         found = mock.patch.object(Project, "find", return_value=self.project)
         # a command makes the packages of its project importable, for as long as it lives
         with found, mock.patch.object(sys, "path", list(sys.path)):
-            done = CliRunner().invoke(cli.app, list(arguments))
+            done = CliRunner().invoke(commands.app, list(arguments))
         assert done.exit_code == code, (done.output, done.exception)
         return " ".join(done.output.split())
 
@@ -314,4 +314,4 @@ def importable(toy, monkeypatch):
 
 if __name__ == "__main__":
     Project.find = classmethod(lambda cls, start=None: cls(Path.cwd(), Path.cwd() / "toypkg"))
-    cli.app()
+    commands.app()

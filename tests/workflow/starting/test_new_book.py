@@ -185,9 +185,10 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 sys.argv[0] = "ntpcompanion"
-from ntpcompanion import cli, plots
+from ntpcompanion import plots
+from ntpcompanion.workflow.cli import commands
 plots.use_style, plots.figure, plots.show_table, plots.csv_link, plots.draw_theory
-cli.app()
+commands.app()
 """
 
 

@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ntpcompanion.terminal import say
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report, accept, check_results
 from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_reports
+from ntpcompanion.workflow.cli.terminal import say
 from ntpcompanion.workflow.doctor.doctor_report import shown
 from ntpcompanion.workflow.doctor.environment_checks import Check
 from ntpcompanion.workflow.running.results import Result
