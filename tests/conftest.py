@@ -126,6 +126,8 @@ def browser() -> Iterator["Browser"]:
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)
+    if BROWSER is None and not os.environ.get("CI"):
+        pytest.skip("no Chromium on this machine; `make browser` gets one or says how")
     assert BROWSER, "Chromium is needed under CI; `make browser` gets one or says how"
     with (
         sync_playwright() as play,

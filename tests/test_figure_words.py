@@ -6,12 +6,11 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import PATIENCE, SETTLED, needs_browser
+from tests.browsing import PATIENCE, SETTLED
 from tests.built import KINDS, built_book
 from tests.crawl import SCRIPT
 from tests.marks import rest_slow
 
-pytestmark = needs_browser
 CHAPTERS = [page for page in toc_pages(Project.find()) if page.startswith("chapters/")]
 OPENED = "() => document.querySelectorAll('details').forEach(fold => { fold.open = true; })"
 TICK = '<g><g><use/></g><g><text x="2" y="{y}">{said}</text></g></g>'

@@ -8,9 +8,7 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import PATIENCE, SETTLED, needs_browser
-
-pytestmark = needs_browser
+from tests.browsing import PATIENCE, SETTLED
 
 MOST = 12_000  # pixels at a width of 1280: thirteen windows
 # Two thirds of what these were before their code was folded and long proofs opened by a click.

@@ -7,10 +7,10 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.widgets import known_widgets
-from tests.browsing import PATIENCE, needs_browser
+from tests.browsing import PATIENCE
 from tests.smoke import smoke_site
 
-pytestmark = [needs_browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 NAMES = known_widgets(Project.find().book)
 MOST = 200  # stops of a path: more are a trap

@@ -12,9 +12,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
 from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 
-pytestmark = needs_browser
 WIDTHS = (320, 390, 768, 1280)
 LONG = r"\sum_{j=1}^{m} \pi_j \Big( \langle W, (e_z - e_v) h_j^\top \rangle - \log p_{jz} \Big)"
 PROSE = (

@@ -11,7 +11,7 @@ from tinyhtml5.parser import HTMLParser
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import PATIENCE, SETTLED, needs_browser
+from tests.browsing import PATIENCE, SETTLED
 from tests.built import KINDS, pages
 from tests.smoke import smoke_site
 
@@ -79,7 +79,6 @@ def axe_cases():
     ]
 
 
-@needs_browser
 @pytest.mark.parametrize(("page", "theme"), axe_cases())
 def test_axe_finds_nothing_serious(browser, site, page, theme):
     context = browser.new_context(color_scheme=theme)

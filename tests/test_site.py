@@ -12,12 +12,9 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import needs_browser
 from tests.built import KINDS
 from tests.crawl import EVERY, NARROW_FIRST, USUAL, Crawl, crawl, read, served
 from tests.smoke import smoke_site
-
-pytestmark = needs_browser
 
 # Pieces of templates that the themes leave among their style sheets.
 NOT_PAGES = {"_static/webpack-macros.html", "_static/sbt-webpack-macros.html"}

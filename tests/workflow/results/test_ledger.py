@@ -10,7 +10,6 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.ledger import Ledger
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 from tests.toy import write_claims
 from tests.workflow.checking.test_baselines import result
 
@@ -80,7 +79,6 @@ def seen(tab):
     return tab.evaluate(ids)
 
 
-@needs_browser
 def test_filters_narrow_the_rows_and_stand_in_the_address(opened):
     tab = opened()
     assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
@@ -97,7 +95,6 @@ def test_filters_narrow_the_rows_and_stand_in_the_address(opened):
     assert seen(tab) == [], "what a filter opened is folded again"
 
 
-@needs_browser
 def test_an_address_that_was_sent_shows_the_same_view(opened):
     tab = opened("#chapter=words&text=theorem+1")
     assert seen(tab) == ["row-toy_words"]
@@ -109,7 +106,6 @@ def test_an_address_that_was_sent_shows_the_same_view(opened):
     assert seen(opened("#kind=nonsense")) == [], "an unknown value filters nothing"
 
 
-@needs_browser
 def test_a_search_needs_all_of_its_words_anywhere_in_a_row(opened):
     tab = opened()
     tab.fill("input[name=text]", "WISH half")
@@ -118,7 +114,6 @@ def test_a_search_needs_all_of_its_words_anywhere_in_a_row(opened):
     assert shown(tab) == []
 
 
-@needs_browser
 def test_rows_sort_by_effect_and_locator_in_one_list(opened):
     tab = opened("#sort=effect")
     order = "[...document.querySelectorAll('#ntp-flat .ntp-row')].map(r => r.id)"
@@ -130,12 +125,10 @@ def test_rows_sort_by_effect_and_locator_in_one_list(opened):
     assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
 
 
-@needs_browser
 def test_a_link_to_a_row_opens_its_group(opened):
     assert seen(opened("#row-toy_half")) == ["row-toy_half"]
 
 
-@needs_browser
 def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     tab = opened(java_script_enabled=False)
     assert tab.locator(".ntp-row").count() == 3
@@ -144,7 +137,6 @@ def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     assert tab.locator("#row-toy_powers").is_visible()
 
 
-@needs_browser
 def test_rows_become_blocks_on_a_narrow_screen(opened):
     tab = opened("#verdict=refuted", viewport={"width": 390, "height": 800})
     cells = "[...document.querySelector('#row-toy_half').children]"

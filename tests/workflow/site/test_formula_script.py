@@ -5,9 +5,7 @@ for what MathJax has set.
 import pytest
 
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 
-pytestmark = needs_browser
 PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <link rel="stylesheet" href="{assets}/type.css">
 <script>window.MathJax = {{startup: {{promise: Promise.resolve()}}}};</script>

@@ -4,9 +4,7 @@ import pytest
 
 from ntpcompanion.workflow.chapters.code_folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 
-pytestmark = needs_browser
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <link rel="stylesheet" href="{assets}/cards.css"><script src="{assets}/page.js"></script>
 </head><body><div class="article-header-buttons"><button>other</button></div><article>"""
