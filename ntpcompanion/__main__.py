@@ -3,8 +3,6 @@
 import importlib.util
 import sys
 
-# loaded only by commands that use them; that they are there is asked by all
-LATER = ("jupytext",)
 # what jupytext and jsonschema would import for JupyterLab where it is there: a quarter of the start
 FOR_LAB = ("jupyter_server", "isoduration")
 
@@ -16,28 +14,20 @@ def main() -> None:
     try:
         from ntpcompanion.workflow.cli import commands
 
-        _require_later()
+        # loaded only by commands that use it; that it is there is asked by all
+        if importlib.util.find_spec("jupytext") is None:
+            raise ModuleNotFoundError(name="jupytext")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] == "ntpcompanion":
             raise
-        sys.exit(_missing(error.name))
+        sys.exit(
+            f"The command needs the package {error.name!r}, which is not installed: "
+            "pip install 'ntpcompanion[workflow]'."
+        )
     except KeyboardInterrupt:  # packages are loaded for a second
         print("interrupted before anything was begun.", file=sys.stderr)
         sys.exit(130)
     commands.app()
-
-
-def _require_later() -> None:
-    for package in LATER:
-        if importlib.util.find_spec(package) is None:
-            raise ModuleNotFoundError(name=package)
-
-
-def _missing(package: str) -> str:
-    return (
-        f"The command needs the package {package!r}, which is not installed: "
-        "pip install 'ntpcompanion[workflow]'."
-    )
 
 
 if __name__ == "__main__":
