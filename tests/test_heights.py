@@ -8,7 +8,7 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import PATIENCE, SETTLED
+from tests.browsing import SETTLED
 
 MOST = 12_000  # pixels at a width of 1280: thirteen windows
 # Two thirds of what these were before their code was folded and long proofs opened by a click.
@@ -39,14 +39,10 @@ CHAPTERS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("chapter", CHAPTERS)
-def test_no_chapter_is_too_tall(browser, any_site, chapter):
-    tab = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="light")
-    tab.set_default_timeout(PATIENCE)
-    tab.goto((any_site / "chapters" / f"{chapter}.html").as_uri())
+def test_no_chapter_is_too_tall(visit, any_site, chapter):
+    tab = visit((any_site / "chapters" / f"{chapter}.html").as_uri(), color_scheme="light")
     tab.evaluate(SETTLED)
-    height = tab.evaluate(HEIGHT)
-    tab.close()
-    assert height <= LIMITS.get(chapter, MOST), (
+    assert tab.evaluate(HEIGHT) <= LIMITS.get(chapter, MOST), (
         "put a long proof into a dropdown, cards that only support others into a strip (tag "
         "`strip`), and what only repeats or adds detail into a fold (`ntp-fold ntp-aside`)"
     )

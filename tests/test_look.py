@@ -85,24 +85,16 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, site):
-    """A function that opens the toy page; what a script says is wrong fails the test."""
-    contexts, faults = [], []
+def opened(visit, site):
+    """A function that opens the toy page."""
 
     def opening(width=1280, theme="light", **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.goto((site / f"{theme}.html").as_uri())
+        page = visit((site / f"{theme}.html").as_uri(), width, **options)
         page.wait_for_function("document.querySelectorAll('mjx-container').length >= 6")
         page.evaluate("document.fonts.ready")
         return page
 
-    yield opening
-    for context in contexts:
-        context.close()
-    assert faults == []
+    return opening
 
 
 def style(page, selector, name):

@@ -41,7 +41,7 @@ def test_groups_hold_every_row_once_in_the_order_of_the_papers(toy):
 
 
 @pytest.fixture
-def opened(toy, tmp_path, browser):
+def opened(toy, tmp_path, visit):
     """A function: the ledger of the toy project, opened from disk at an address."""
     write_claims(toy.project, kind="ours", locator="Section 3, a wish")
     text = page(toy, toy_half=0.9, toy_powers=[2.0, 1.0])
@@ -51,19 +51,8 @@ def opened(toy, tmp_path, browser):
     for name in ("ledger.js", "ledger.css", "companion.css"):
         shutil.copy(ASSETS / name, site / "_static")
     (site / "ledger.html").write_text(f'<!DOCTYPE html><meta charset="utf-8"><h1>x</h1>{html}')
-    faults, tabs = [], []
-
-    def open_at(address="", **options):
-        tab = browser.new_page(**options)
-        tabs.append(tab)
-        tab.on("pageerror", lambda error: faults.append(str(error)))
-        tab.goto(f"{(site / 'ledger.html').as_uri()}{address}")
-        return tab
-
-    yield open_at
-    for tab in tabs:
-        tab.close()
-    assert faults == []
+    page_at = (site / "ledger.html").as_uri()
+    return lambda address="", **options: visit(f"{page_at}{address}", **options)
 
 
 def shown(tab):
@@ -138,7 +127,7 @@ def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
 
 
 def test_rows_become_blocks_on_a_narrow_screen(opened):
-    tab = opened("#verdict=refuted", viewport={"width": 390, "height": 800})
+    tab = opened("#verdict=refuted", width=390)
     cells = "[...document.querySelector('#row-toy_half').children]"
     assert len(set(tab.evaluate(f"{cells}.map(cell => cell.getBoundingClientRect().left)"))) == 1
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390

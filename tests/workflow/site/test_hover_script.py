@@ -30,11 +30,8 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, site):
-    with browser.new_context(viewport={"width": 390, "height": 600}) as context:
-        opened = context.new_page()
-        opened.goto((site / "chapters" / "a.html").as_uri())
-        yield opened
+def page(visit, site):
+    return visit((site / "chapters" / "a.html").as_uri(), 390, 600)
 
 
 @pytest.mark.parametrize(
