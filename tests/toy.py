@@ -200,18 +200,13 @@ def write_claims(project, **changes):
         "band": {"relative": 0.01},
     }
     first = {key: value for key, value in {**first, **changes}.items() if value is not None}
+    others = {
+        "toy.powers": ("coin", {"increasing": "strictly"}),
+        "toy.words": ("words", {"at_least": 2}),
+    }
     items = [first]
-    items.append(
-        {
-            "id": "toy.powers",
-            **CLAIM,
-            "notebook": "coin",
-            "expect": {"book": {"increasing": "strictly"}},
-        }
-    )
-    items.append(
-        {"id": "toy.words", **CLAIM, "notebook": "words", "expect": {"book": {"at_least": 2}}}
-    )
+    for name, (notebook, expected) in others.items():
+        items.append({"id": name, **CLAIM, "notebook": notebook, "expect": {"book": expected}})
     project.claims.write_text(yaml.safe_dump(items, allow_unicode=True))
 
 
@@ -237,13 +232,9 @@ def make_toy(root):
         "@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, "
         "booktitle={ICML}}\n"
     )
-    pages = [{"file": f"chapters/{name}"} for name in ("coin", "words")] + [
-        {"file": "ledger"},
-        {"file": "status"},
-    ]
-    (root / "book" / "_toc.yml").write_text(
-        yaml.safe_dump({"format": "jb-book", "root": "intro", "chapters": pages})
-    )
+    pages = [{"file": name} for name in ("chapters/coin", "chapters/words", "ledger", "status")]
+    toc = {"format": "jb-book", "root": "intro", "chapters": pages}
+    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
     (root / "notebooks" / "coin.md").write_text(COIN)
     (root / "notebooks" / "words.md").write_text(WORDS)
     (root / "notebooks" / "profiles.yml").write_text("coin: {smoke: {n: 10}}\n")
