@@ -125,14 +125,14 @@ def _faults(
         claims = about.get((key, item.result), {})
         for place in item.places:
             if place not in known:
-                said = f"{item.result} is said to stand at {place!r}"
-                yield f"{said}, which is not a notebook, label of a statement or name of a figure"
+                sentence = f"{item.result} is said to stand at {place!r}"
+                yield f"{sentence}, which is not a notebook, label of a statement or name of a figure"
         if not item.places and not item.note:
             yield f"{item.result} has neither `places` nor a `note` that says why"
         for name in item.decided_by:
             if name not in claims:
-                said = f"{item.result} is said to be decided by {name!r}"
-                yield f"{said}, which is not a claim about it"
+                sentence = f"{item.result} is said to be decided by {name!r}"
+                yield f"{sentence}, which is not a claim about it"
         if len(item.decided_by or claims) > DECIDING:
             yield (
                 f"{item.result} of {key} has {len(item.decided_by or claims)} claims: name the one "
