@@ -125,8 +125,8 @@ def _faults(
         claims = about.get((key, item.result), {})
         for place in item.places:
             if place not in known:
-                sentence = f"{item.result} is said to stand at {place!r}"
-                yield f"{sentence}, which is not a notebook, label of a statement or name of a figure"
+                sentence = f"{item.result} is said to stand at {place!r}, which is not a notebook"
+                yield f"{sentence}, label of a statement or name of a figure"
         if not item.places and not item.note:
             yield f"{item.result} has neither `places` nor a `note` that says why"
         for name in item.decided_by:
