@@ -136,26 +136,28 @@ def browser() -> Iterator["Browser"]:
         yield browser
 
 
-def _is_fault(said: "ConsoleMessage") -> bool:
-    """Pages made by hand do without some files."""
-    return said.type in ("error", "warning") and "Failed to load resource" not in said.text
-
-
 @pytest.fixture
 def visit(browser: "Browser") -> Iterator[Callable[..., "Page"]]:
     """A function that opens an address offline in a window of its width; pages with equal options
-    share what a browser stores. What a script or the console says is wrong fails the test.
+    share what a browser stores. What a script or the console says is wrong fails the test; pages
+    made by hand, which are not `whole`, do without some files.
     """
     contexts: dict[str, BrowserContext] = {}
     faults: list[str] = []
 
-    def opened(address: str, width: int = 1280, height: int = 900, **options: Any) -> "Page":
+    def opened(
+        address: str, width: int = 1280, height: int = 900, whole: bool = False, **options: Any
+    ) -> "Page":
+        def hear(said: "ConsoleMessage") -> None:
+            if said.type in ("error", "warning") and (whole or "Failed to load" not in said.text):
+                faults.append(said.text)
+
         look = {"viewport": {"width": width, "height": height}, "offline": True, **options}
         context = contexts.get(str(look)) or browser.new_context(**look)
         context.set_default_timeout(PATIENCE)
         page = contexts.setdefault(str(look), context).new_page()
         page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
-        page.on("console", lambda said: faults.append(said.text) if _is_fault(said) else None)
+        page.on("console", hear)
         page.goto(address)
         return page
 

@@ -50,7 +50,7 @@ def opened(visit, site):
     """A function that opens a page of the site from disk."""
 
     def opening(name):
-        page = visit(f"{site.as_uri()}/{name}", reduced_motion="reduce")
+        page = visit(f"{site.as_uri()}/{name}", whole=True, reduced_motion="reduce")
         page.evaluate("() => window.MathJax?.startup?.promise")
         return page
 
