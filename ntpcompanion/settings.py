@@ -15,18 +15,8 @@ from ntpcompanion.spelling import nearest
 FILE, TABLE, PINS = "pyproject.toml", "tool.ntpcompanion", "constraints.txt"
 # what most numbers rest on; those that are not installed do not count
 USUAL = (
-    "numpy",
-    "scipy",
-    "pandas",
-    "matplotlib",
-    "seaborn",
-    "scikit-learn",
-    "statsmodels",
-    "sympy",
-    "torch",
-    "jax",
-    "jaxlib",
-    "tensorflow",
+    *("numpy", "scipy", "pandas", "matplotlib", "seaborn", "scikit-learn", "statsmodels"),
+    *("sympy", "torch", "jax", "jaxlib", "tensorflow"),
 )
 # the colours of `ntpcompanion.plots`, and the variable of the stylesheet that a page shows instead:
 # it has one value for light pages and one for dark

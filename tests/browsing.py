@@ -1,9 +1,5 @@
 """The browser in which tests read pages: the same program, flags and condition for all of them."""
 
-import os
-
-import pytest
-
 from ntpcompanion.workflow.base.browser import find_browser
 
 BROWSER = find_browser()
@@ -19,7 +15,3 @@ FLAGS = [
 # what a page that is to be measured is asked first: its mathematics set, its typeface there
 SETTLED = "() => window.MathJax?.startup?.promise.then(() => document.fonts.ready)"
 PATIENCE = 240_000  # milliseconds: a page of a busy machine is slow, and no fault
-needs_browser = pytest.mark.skipif(
-    BROWSER is None and not os.environ.get("CI"),
-    reason="no Chromium on this machine; `make browser` gets one or says how",
-)

@@ -4,9 +4,9 @@ import gc
 import os
 import signal
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from tests.array_checks import checks  # before a module of the package is loade
 from tests.browsing import BROWSER, FLAGS, PATIENCE
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser
+    from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page
 
 TESTS = Path(__file__).parent
 
@@ -126,12 +126,45 @@ def browser() -> Iterator["Browser"]:
     from playwright.sync_api import expect, sync_playwright
 
     expect.set_options(timeout=PATIENCE)
+    if BROWSER is None and not os.environ.get("CI"):
+        pytest.skip("no Chromium on this machine; `make browser` gets one or says how")
     assert BROWSER, "Chromium is needed under CI; `make browser` gets one or says how"
     with (
         sync_playwright() as play,
         play.chromium.launch(executable_path=BROWSER, args=FLAGS) as browser,
     ):
         yield browser
+
+
+@pytest.fixture
+def visit(browser: "Browser") -> Iterator[Callable[..., "Page"]]:
+    """A function that opens an address offline in a window of its width; pages with equal options
+    share what a browser stores. What a script or the console says is wrong fails the test; pages
+    made by hand, which are not `whole`, do without some files.
+    """
+    contexts: dict[str, BrowserContext] = {}
+    faults: list[str] = []
+
+    def opened(
+        address: str, width: int = 1280, height: int = 900, whole: bool = False, **options: Any
+    ) -> "Page":
+        def hear(said: "ConsoleMessage") -> None:
+            if said.type in ("error", "warning") and (whole or "Failed to load" not in said.text):
+                faults.append(said.text)
+
+        look = {"viewport": {"width": width, "height": height}, "offline": True, **options}
+        context = contexts.get(str(look)) or browser.new_context(**look)
+        context.set_default_timeout(PATIENCE)
+        page = contexts.setdefault(str(look), context).new_page()
+        page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
+        page.on("console", hear)
+        page.goto(address)
+        return page
+
+    yield opened
+    for context in contexts.values():
+        context.close()
+    assert faults == []
 
 
 @pytest.fixture(scope="module", params=["smoke", "book"])

@@ -8,26 +8,22 @@ of the checkout: nothing made under another setting is ever taken for a result o
 about half an hour on two cores. Numerical tests that are marked slow are left to `make test-slow`.
 """
 
-import argparse
 import contextlib
 import os
-import signal
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from tests.choices import chosen
+from ntpcompanion.workflow.base.processes import run
 from tests.conftest import NUMERICAL
 from tests.copies import ROOT, copy_checkout
 
 WORK = ROOT / "_build" / "portable"
 LIMIT = 1200  # seconds for a command: what hangs is stopped
 OVER = 124  # its exit code then, as of the command `timeout`
-CHOSEN = "numerical and not slow"
-SHOWN = 20  # last lines of a command that failed
 # those of pyproject.toml but for the types and shapes of arrays: they are the same under every
 # kernel, `make test` checks them, and to check them takes two fifths of the time
 OPTIONS = "--strict-markers --strict-config -n=auto --dist=loadfile --no-loadscope-reorder -rs"
@@ -82,144 +78,74 @@ SETTINGS = {
 
 def commands_of(setting: Setting) -> dict[str, list[str]]:
     """What is run under a setting, in this order, by name."""
-    program, seed = (
-        [sys.executable, "-m", "ntpcompanion"],
-        [] if setting.seed is None else ["-p", f"seed={setting.seed}"],
-    )
+    seed = [] if setting.seed is None else ["-p", f"seed={setting.seed}"]
+    smoke = ["--profile", "smoke", *seed]
+    chosen = ["-m", "numerical and not slow", "-p", "no:cacheprovider", "-o", f"addopts={OPTIONS}"]
     return {
-        "execute": [*program, "execute", "--profile", "smoke", "--force", *seed],
-        "check": [*program, "check", "--profile", "smoke", *seed],
-        "tests": [
-            *(sys.executable, "-m", "pytest", "-q", "-m", CHOSEN, "-p", "no:cacheprovider"),
-            *("-o", f"addopts={OPTIONS}"),
-            *(f"tests/{package}" for package in sorted(NUMERICAL)),
-        ],
+        "execute": ["ntpcompanion", "execute", "--force", *smoke],
+        "check": ["ntpcompanion", "check", *smoke],
+        "tests": ["pytest", "-q", *chosen, *(f"tests/{package}" for package in sorted(NUMERICAL))],
     }
 
 
-def environment_of(setting: Setting, given: Mapping[str, str], copy: Path) -> dict[str, str]:
-    """The environment of the commands of a setting that are run in a copy of the checkout, from the
-    one that was given.
-    """
-    kept = {name: given[name] for name in ("OPENBLAS_CORETYPE",) if name in given}
-    threads = dict.fromkeys(
-        ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), str(setting.threads)
-    )
+def environment_of(setting: Setting) -> dict[str, str]:
+    """The environment of the commands of a setting."""
+    kept = {name: os.environ[name] for name in ("OPENBLAS_CORETYPE",) if name in os.environ}
+    names = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+    threads = dict.fromkeys(names, str(setting.threads))
     # MKL starts as many threads as it is told to, instead of as many as it finds processors
-    return {
-        **given,
-        **threads,
-        "MKL_DYNAMIC": "FALSE",
-        **setting.variables,
-        **kept,
-        "PYTHONPATH": str(copy),
-    }
+    threads |= {"MKL_DYNAMIC": "FALSE", "PYTHONPATH": str(WORK / "checkout")}
+    return {**os.environ, **threads, **setting.variables, **kept}
 
 
 @contextlib.contextmanager
-def busy_processes(count: int) -> Iterator[list[int]]:
-    """So many processes that keep a core busy each while the block runs, by number; they end with
-    this one, however it ends.
+def busy_processes(count: int) -> Iterator[None]:
+    """So many processes that keep a core busy each while the block runs; they end with this one,
+    however it ends.
     """
     code = "import os, sys\nwhile os.getppid() == int(sys.argv[1]): sum(range(100_000))"
     command = [sys.executable, "-S", "-c", code, str(os.getpid())]
     with contextlib.ExitStack() as stack:
-        found = []
         for _ in range(count):
-            found.append(subprocess.Popen(command))
-            stack.callback(found[-1].wait)
-            stack.callback(found[-1].kill)
-        yield [process.pid for process in found]
+            process = stack.enter_context(subprocess.Popen(command))
+            stack.callback(process.kill)
+        yield
 
 
-def run(
-    command: list[str], log: Path, folder: Path, environment: Mapping[str, str], limit: float
-) -> int:
-    """The exit code of a command whose output goes to a file; `OVER` if it was stopped at the
-    limit, with all that it started.
+def passes(name: str, setting: Setting) -> bool:
+    """Whether every command ends with exit code 0 under a setting. Prints a line, and the end of
+    what failed.
     """
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("w") as output:
-        process = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+    said, ends = [], []
+    (WORK / name).mkdir(parents=True, exist_ok=True)
+    for title, words in commands_of(setting).items():
+        log, began = WORK / name / f"{title}.log", time.monotonic()
+        line = f"exec {shlex.join([sys.executable, '-m', *words])} > {shlex.quote(str(log))} 2>&1"
+        folder, environment = WORK / "checkout", environment_of(setting)
         try:
-            return process.wait(limit)
-        except subprocess.TimeoutExpired:
-            return OVER
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            with busy_processes(setting.busy):
+                command = ["sh", "-c", line]
+                code = run(command, folder=folder, environment=environment, limit=LIMIT).code
+        except TimeoutError:
+            code = OVER
+        said.append(f"{title} exit {code}, {time.monotonic() - began:.0f} s")
+        if code:
+            last = log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:]
+            ends += [f"  {title}: the end of {log}", *(f"    {each}" for each in last)]
+    print("\n".join([f"{name}: {'; '.join(said)}", *ends]), flush=True)
+    return not ends
 
 
-def end_commands_when_terminated() -> None:
-    """From now on a SIGTERM ends this process by an exception, on whose way `run` ends the command,
-    which has a session of its own.
-    """
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-
-
-def try_settings(
-    settings: Mapping[str, Setting],
-    work: Path,
-    copy: Path,
-    given: Mapping[str, str],
-    *,
-    commands: Callable[[Setting], Mapping[str, list[str]]] = commands_of,
-    limit: float = LIMIT,
-) -> bool:
-    """Whether every command ended with exit code 0 under every setting. Prints a line for each, and
-    the end of what failed.
-    """
-    sound = True
-    for name, setting in settings.items():
-        said, ends = [], []
-        with busy_processes(setting.busy):
-            for title, command in commands(setting).items():
-                log, began = work / name / f"{title}.log", time.monotonic()
-                code = run(command, log, copy, environment_of(setting, given, copy), limit)
-                said.append(f"{title} exit {code}, {time.monotonic() - began:.0f} s")
-                if code:
-                    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-SHOWN:]
-                    ends.append(
-                        "\n".join(
-                            [f"  {title}: the end of {log}", *(f"    {line}" for line in lines)]
-                        )
-                    )
-        print("\n".join([f"{name}: {'; '.join(said)}", *ends]), flush=True)
-        sound &= not ends
-    return sound
-
-
-def chosen_settings(arguments: list[str]) -> dict[str, Setting]:
-    """The settings that a command line names, or all."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("settings", nargs="*", metavar="SETTING", help=", ".join(SETTINGS))
-    names = chosen(parser, "setting", parser.parse_args(arguments).settings, SETTINGS)
-    return {name: SETTINGS[name] for name in names}
-
-
-def main() -> int:
-    """Try the settings; 0 if everything passes under each of them."""
-    settings = chosen_settings(sys.argv[1:])
-    end_commands_when_terminated()
-    sound = try_settings(
-        settings,
-        WORK,
-        copy_checkout(WORK / "checkout"),
-        os.environ,
-    )
+def main() -> None:
+    """Try the settings; ends with 0 if everything passes under each of them."""
+    names = sys.argv[1:] or [*SETTINGS]
+    if unknown := {*names} - {*SETTINGS}:
+        sys.exit(f"no setting is called {', '.join(unknown)}; there are {', '.join(SETTINGS)}")
+    copy_checkout(WORK / "checkout")
+    sound = [passes(name, SETTINGS[name]) for name in names]
     print(f"outputs: {WORK}")
-    return not sound
+    sys.exit(not all(sound))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -4,13 +4,14 @@ import sys
 
 import pytest
 
-from ntpcompanion import __main__, cli
+from ntpcompanion import __main__
+from ntpcompanion.workflow.cli import commands
 from tests.toy import toy  # noqa: F401
 
 
 def test_the_command_line_is_that_of_cli(monkeypatch):
     started = []
-    monkeypatch.setattr(cli, "app", lambda: started.append(True))
+    monkeypatch.setattr(commands, "app", lambda: started.append(True))
     monkeypatch.setattr(sys, "argv", ["ntpcompanion", "list"])
     # which it leaves out for the rest of the process
     for package in __main__.FOR_LAB:

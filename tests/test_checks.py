@@ -39,6 +39,7 @@ SEEDS = Annotated[Sequence[Seed], Length(1)]
 EVEN = Annotated[int, Is(lambda x: x % 2 == 0, "be even", "Add 1.")]
 MATRIX = np.ones((2, 3))
 ONES = torch.ones(2, 3)
+MASKED = np.ma.masked_array([1.0, 2.0], mask=[0, 1])
 REFUSED = [
     (Size, 0, "`x` must be at least 1, got 0."),
     (Size, True, "`x` must be an integer, got True."),
@@ -74,6 +75,7 @@ REFUSED = [
     (dict[str, Tensor], {"a": 1}, "`x` must be a torch.Tensor, got 1."),
     (Int[np.ndarray, " n"], [0.5], "`x` must be an array of integers, got"),
     (Float[np.ndarray, "n 2"], MATRIX, "`x` must be a matrix of floating-point numbers with shape"),
+    (Float[np.ndarray, "n"], MASKED, "`x` is a masked array with 1 masked entries, and its mask"),
     (Float[np.ndarray, "..."], [np.inf], "`x` holds inf (1 entries are not finite)."),
     (Annotated[ArrayLike, Shape("n n")], MATRIX, "`x` must be a matrix of floating-point numbers"),
     (

@@ -6,12 +6,11 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import PATIENCE, SETTLED, needs_browser
+from tests.browsing import SETTLED
 from tests.built import KINDS, built_book
 from tests.crawl import SCRIPT
 from tests.marks import rest_slow
 
-pytestmark = needs_browser
 CHAPTERS = [page for page in toc_pages(Project.find()) if page.startswith("chapters/")]
 OPENED = "() => document.querySelectorAll('details').forEach(fold => { fold.open = true; })"
 TICK = '<g><g><use/></g><g><text x="2" y="{y}">{said}</text></g></g>'
@@ -19,19 +18,15 @@ PAGE = """<div class="ntp-figure"><svg width="200" height="90" font-size="12">
 <g>{ticks}</g><text x="40" y="20">first</text>{drawn}</svg></div>"""
 
 
-def said_of(browser, address, width, html=None):
+def said_of(visit, address, width, html=None):
     """What is wrong with the words of the figures of a page at a width of the window."""
-    tab = browser.new_page(viewport={"width": width, "height": 900})
-    tab.set_default_timeout(PATIENCE)
-    tab.add_init_script(path=SCRIPT)
-    tab.goto(address)
+    tab = visit(address, width)
     if html:
         tab.set_content(html)
+    tab.add_script_tag(path=SCRIPT)
     tab.evaluate(SETTLED)
     tab.evaluate(OPENED)
-    found = tab.evaluate("crawl.words()")
-    tab.close()
-    return found
+    return tab.evaluate("crawl.words()")
 
 
 @pytest.mark.parametrize(
@@ -46,13 +41,13 @@ def said_of(browser, address, width, html=None):
         ((), '<g><text x="9" y="60">6</text></g><g><text x="9" y="80">6</text></g>', []),
     ],
 )
-def test_a_crowded_figure_is_named(browser, ticks, drawn, faults):
+def test_a_crowded_figure_is_named(visit, ticks, drawn, faults):
     scale = "".join(TICK.format(y=30 + 20 * k, said=said) for k, said in enumerate(ticks))
     page = PAGE.format(ticks=scale, drawn=drawn)
-    assert said_of(browser, "about:blank", 400, page) == faults
+    assert said_of(visit, "about:blank", 400, page) == faults
 
 
 @pytest.mark.parametrize("width", [1280, 390])
 @pytest.mark.parametrize("page", rest_slow(CHAPTERS, KINDS))
-def test_words_of_figures_stand_apart(browser, page, width):
-    assert said_of(browser, (built_book() / f"{page}.html").as_uri(), width) == []
+def test_words_of_figures_stand_apart(visit, page, width):
+    assert said_of(visit, (built_book() / f"{page}.html").as_uri(), width) == []

@@ -10,6 +10,7 @@ import pytest
 
 from tests.sources import FILES, PACKAGE, ROOT, parsed, relative
 
+CHECKED = {"lazy_names", "checks", "validation"}
 MAY_IMPORT = {
     "__init__": set(),
     "randomness": set(),
@@ -21,85 +22,27 @@ MAY_IMPORT = {
     "checks": {"annotation_checks", "validation"},
     "annotation_checks": {"checks", "validation"},
     "numerics": {"checks", "validation"},
-    "statistics": {"lazy_names", "checks", "validation"},
-    "languages": {"lazy_names", "numerics", "randomness", "checks", "validation"},
-    "flatness": {"lazy_names", "randomness", "checks", "validation"},
-    "linear": {
-        "lazy_names",
-        "languages",
-        "numerics",
-        "randomness",
-        "checks",
-        "validation",
-    },
-    "dyck": {"lazy_names", "languages", "randomness", "checks", "validation"},
-    "geometry": {"lazy_names", "linear", "numerics", "checks", "validation"},
-    "networks": {"lazy_names", "checks", "validation"},
-    "attention": {"lazy_names", "linear", "randomness", "checks", "validation"},
-    "capacity": {
-        "lazy_names",
-        "languages",
-        "linear",
-        "networks",
-        "randomness",
-        "checks",
-        "validation",
-    },
-    "generalization": {"lazy_names", "randomness", "checks", "validation"},
-    "planning": {"lazy_names", "networks", "randomness", "checks", "validation"},
-    "mlm": {
-        "lazy_names",
-        "languages",
-        "networks",
-        "numerics",
-        "randomness",
-        "checks",
-        "validation",
-    },
-    # where the others meet: frozen plan → typed result
-    "experiments": {
-        "lazy_names",
-        "recorded",
-        "randomness",
-        "checks",
-        "validation",
-        "languages",
-        "linear",
-        "flatness",
-        "dyck",
-        "geometry",
-        "networks",
-        "numerics",
-        "planning",
-        "attention",
-        "capacity",
-        "generalization",
-        "mlm",
-        "statistics",
-    },
+    "statistics": CHECKED,
+    "languages": CHECKED | {"numerics", "randomness"},
+    "flatness": CHECKED | {"randomness"},
+    "linear": CHECKED | {"languages", "numerics", "randomness"},
+    "dyck": CHECKED | {"languages", "randomness"},
+    "geometry": CHECKED | {"linear", "numerics"},
+    "networks": CHECKED,
+    "attention": CHECKED | {"linear", "randomness"},
+    "capacity": CHECKED | {"languages", "linear", "networks", "randomness"},
+    "generalization": CHECKED | {"randomness"},
+    "planning": CHECKED | {"networks", "randomness"},
+    "mlm": CHECKED | {"languages", "networks", "numerics", "randomness"},
+}
+SCIENCE = {*MAY_IMPORT} - {"__init__", "settings", "spelling", "annotation_checks"}
+MAY_IMPORT |= {
+    "experiments": SCIENCE,  # where the others meet: frozen plan → typed result
     # for the types of results
-    "plots": {
-        "lazy_names",
-        "checks",
-        "validation",
-        "languages",
-        "linear",
-        "flatness",
-        "dyck",
-        "planning",
-        "attention",
-        "capacity",
-        "generalization",
-        "mlm",
-        "experiments",
-        "statistics",
-    },
+    "plots": SCIENCE - {"numerics", "randomness", "recorded", "geometry", "networks"}
+    | {"experiments"},
     "workflow": {"lazy_names", "recorded", "settings", "spelling"},  # knows no mathematics
-    "terminal": {"workflow"},
-    "terminal_checks": {"workflow", "terminal"},
-    "options": {"workflow"},
-    "cli": {"workflow", "terminal", "terminal_checks", "options"},
-    "__main__": {"cli", "workflow"},  # of which it has something begun while cli is loaded
+    "__main__": {"workflow"},
 }
 # each imports those before it
 WORKFLOW = (
@@ -117,6 +60,7 @@ WORKFLOW = (
     "site",
     "doctor",
     "starting",
+    "cli",
 )
 
 
@@ -179,7 +123,7 @@ def test_numerical_and_drawing_libraries_stay_in_their_rooms():
     found = {
         path.name
         for path in FILES
-        if package_of(path) in ("workflow", "terminal", "terminal_checks", "options", "cli")
+        if package_of(path) == "workflow"
         for name in imported(path)
         if name.split(".")[0] in heavy
     }
@@ -188,32 +132,19 @@ def test_numerical_and_drawing_libraries_stay_in_their_rooms():
     )
 
 
-def test_importing_the_package_loads_nothing_heavy():
-    heavy = {"torch", "matplotlib", "scipy", "cvxpy", "numpy", "pandas", "distributed"}
-    code = (
-        f"import sys, ntpcompanion, ntpcompanion.workflow, ntpcompanion.cli; print(sorted({heavy} "
-        "& set(sys.modules)))"
-    )
-    assert (
-        subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        ).stdout.strip()
-        == "[]"
-    )
-
-
-HEAVY = {"scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib"}
+HEAVY = {"numpy", "scipy", "torch", "cvxpy", "sympy", "pandas", "matplotlib", "distributed"}
 # what a user of one module waits for: cvxpy (a second), torch (a second) and sympy (half a second)
 # only where everything in it needs them
 MAY_LOAD = {
-    "": [
+    "": ["workflow", "workflow.cli.commands"],
+    "numpy": [
         "validation",
         "languages.text.words",
         "languages.text.corpus",
         "dyck.sentences",
         "dyck.bound",
     ],
-    "scipy": [
+    "numpy scipy": [
         "languages.text.counting",
         "linear.tables.contexts",
         "linear.separability.decision",
@@ -224,8 +155,13 @@ MAY_LOAD = {
         "dyck.bracket_counting",
         "dyck.minimizer_path",
     ],
-    "torch": ["languages.hmm", "languages.grammars.pcfg", "flatness.trace", "flatness.averages"],
-    "scipy torch": ["linear.svm.next_token_svm", "flatness.drift"],
+    "numpy torch": [
+        "languages.hmm",
+        "languages.grammars.pcfg",
+        "flatness.trace",
+        "flatness.averages",
+    ],
+    "numpy scipy torch": ["linear.svm.next_token_svm", "flatness.drift"],
 }
 
 

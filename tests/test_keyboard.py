@@ -7,10 +7,9 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.widgets import known_widgets
-from tests.browsing import PATIENCE, needs_browser
 from tests.smoke import smoke_site
 
-pytestmark = [needs_browser, pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 NAMES = known_widgets(Project.find().book)
 MOST = 200  # stops of a path: more are a trap
@@ -47,27 +46,15 @@ def site():
 
 
 @pytest.fixture
-def opened(browser, site):
-    """A function that opens a page of the site from disk; what a script or the console says is
-    wrong fails the test.
-    """
-    context, faults = browser.new_context(offline=True, reduced_motion="reduce"), []
-    context.set_default_timeout(PATIENCE)
+def opened(visit, site):
+    """A function that opens a page of the site from disk."""
 
     def opening(name):
-        page = context.new_page()
-        page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
-        page.on(
-            "console", lambda said: said.type in ("error", "warning") and faults.append(said.text)
-        )
-        file, mark, place = name.partition("#")
-        page.goto(f"{(site / file).as_uri()}{mark}{place}")
+        page = visit(f"{site.as_uri()}/{name}", whole=True, reduced_motion="reduce")
         page.evaluate("() => window.MathJax?.startup?.promise")
         return page
 
-    yield opening
-    context.close()
-    assert faults == []
+    return opening
 
 
 def tab_to(page, selector):

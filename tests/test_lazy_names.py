@@ -80,15 +80,19 @@ print(json.dumps(loaded))
     assert json.loads(run.stdout) == {package: [] for package in PACKAGES}
 
 
-def test_a_name_loads_its_module_and_not_its_neighbours():
-    modules = loaded_by("from ntpcompanion.languages import encode")
-    assert "ntpcompanion.languages.text.words" in modules
-    assert "ntpcompanion.languages.hmm" not in modules
-    assert "torch" not in modules
-
-
-def test_a_plan_of_a_network_loads_no_torch():
-    assert "torch" not in loaded_by("from ntpcompanion.networks import ModelPlan, TransformerSize")
+@pytest.mark.parametrize(
+    ("code", "wanted", "others"),
+    [
+        (".languages import encode", "languages.text.words", {"languages.hmm"}),
+        (".networks import ModelPlan", "networks.network_plan", set()),
+        (" import plots; plots.figure(); plots.draw_floor", "matplotlib", {"cvxpy", "sympy"}),
+    ],
+)
+def test_a_name_loads_its_module_and_not_its_neighbours(code, wanted, others):
+    loaded = loaded_by(f"from ntpcompanion{code}")
+    modules = {name.removeprefix("ntpcompanion.") for name in loaded}
+    assert wanted in modules
+    assert not modules & {"torch", *others}
 
 
 def test_a_function_keeps_its_name_where_its_module_is_loaded_first():
@@ -127,12 +131,6 @@ def test_without_its_packages_a_name_says_which_extra_to_install(code, missing):
 def test_an_unknown_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="solve_svm"):
         _ = imported("linear").solve_svm
-
-
-def test_drawing_loads_torch_and_solvers_for_those_figures_only_that_need_them():
-    modules = loaded_by("from ntpcompanion import plots; plots.figure(); plots.draw_floor")
-    assert "matplotlib" in modules
-    assert not modules & {"torch", "cvxpy", "sympy"}
 
 
 def test_every_name_of_a_face_stands_on_the_page_of_its_room():

@@ -12,9 +12,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
 from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 
-pytestmark = needs_browser
 WIDTHS = (320, 390, 768, 1280)
 LONG = r"\sum_{j=1}^{m} \pi_j \Big( \langle W, (e_z - e_v) h_j^\top \rangle - \log p_{jz} \Big)"
 PROSE = (
@@ -87,24 +85,16 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def opened(browser, site):
-    """A function that opens the toy page; what a script says is wrong fails the test."""
-    contexts, faults = [], []
+def opened(visit, site):
+    """A function that opens the toy page."""
 
     def opening(width=1280, theme="light", **options):
-        context = browser.new_context(viewport={"width": width, "height": 900}, **options)
-        contexts.append(context)
-        page = context.new_page()
-        page.on("pageerror", lambda error: faults.append(str(error)))
-        page.goto((site / f"{theme}.html").as_uri())
+        page = visit((site / f"{theme}.html").as_uri(), width, **options)
         page.wait_for_function("document.querySelectorAll('mjx-container').length >= 6")
         page.evaluate("document.fonts.ready")
         return page
 
-    yield opening
-    for context in contexts:
-        context.close()
-    assert faults == []
+    return opening
 
 
 def style(page, selector, name):

@@ -3,6 +3,7 @@ number.
 """
 
 import re
+from math import copysign, inf
 
 import jupytext
 import pytest
@@ -17,10 +18,10 @@ from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks, imported_modules
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.running.results import complaints
 from ntpcompanion.workflow.running.runs import load_executed
 from ntpcompanion.workflow.site.build_site import current_results
-from tests.edges import distance_from_edge
 from tests.smoke import smoke_runs
 
 NOTEBOOKS = find_notebooks(Project.find())
@@ -67,18 +68,12 @@ def test_no_cell_of_the_book_warns(executed):
     assert {name: lines for name, lines in said.items() if lines} == {}
 
 
-def test_every_claim_is_expected_somewhere_and_cited():
+def test_every_claim_is_expected_somewhere_cited_and_put_into_words():
     project = Project.find()
-    keys = set(
-        re.findall(
-            r"^@\w+\{([^,\s]+),",
-            (project.book / "references.bib").read_text(encoding="utf-8"),
-            re.MULTILINE,
-        )
-    )
     claims = load_claims(project).values()
     assert claims
-    assert {claim.paper for claim in claims} <= keys
+    assert {claim.paper for claim in claims} <= read_papers(project).keys()
+    assert [claim.id for claim in claims if not (claim.short and claim.quantity)] == []
     # what the book does not measure says how it would be measured
     assert all(
         claim.measured_at("book") or "`ntpcompanion execute" in claim.measures for claim in claims
@@ -134,6 +129,19 @@ def test_a_band_is_for_exact_values(profile):
     assert random
     assert [name for name in random if claims[name].band != Band()] == [], (
         "Welch's test compares these"
+    )
+
+
+def distance_from_edge(claim, profile, measurement):
+    """How many standard errors the value could move before its side of the expectation changed;
+    infinite if it is exact.
+    """
+    if measurement.exact or (expected := claim.expectation_at(profile)) is None:
+        return inf
+    # with its standard errors in place of the half widths of its interval
+    slacks = expected.slack(measurement.values, measurement.errors)
+    return abs(
+        min(copysign(inf, s.value) if not s.half_width else s.value / s.half_width for s in slacks)
     )
 
 
@@ -195,16 +203,6 @@ def test_a_notebook_saved_by_jupyter_keeps_its_inputs_and_records(name):
     again = jupytext.reads(saved, fmt="md:myst").metadata
     assert again.get("ntp", {}) == NOTEBOOKS[name].settings
     assert again.kernelspec == NOTEBOOKS[name].node.metadata.kernelspec
-
-
-def test_every_claim_has_its_line_in_words_and_says_what_its_number_is():
-    lacking = [
-        f"{claim.id}: {field}"
-        for claim in load_claims(Project.find()).values()
-        for field in ("short", "quantity")
-        if getattr(claim, field) is None
-    ]
-    assert lacking == []
 
 
 def test_no_notebook_rests_on_files_that_it_does_not_import():

@@ -11,7 +11,7 @@ from tinyhtml5.parser import HTMLParser
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import PATIENCE, SETTLED, needs_browser
+from tests.browsing import PATIENCE, SETTLED
 from tests.built import KINDS, pages
 from tests.smoke import smoke_site
 
@@ -36,15 +36,6 @@ def faults_of(html: str) -> list[str]:
     return errors + [f"{count} elements named {name}" for name, count in names.items() if count > 1]
 
 
-def test_the_parser_and_the_count_find_faults():
-    start = "<!DOCTYPE html><html><head><title>t</title></head><body>"
-    assert faults_of(f'{start}<p id="a">x</p></body></html>') == []
-    assert faults_of(f'{start}<p id="a">x</p></div><p id="a">y</p></body></html>') == [
-        "end-tag-too-early {'name': 'div'}",
-        "2 elements named a",
-    ]
-
-
 def test_each_kind_of_page_is_in_the_book():
     assert set(KINDS) <= set(toc_pages(Project.find()))
 
@@ -57,13 +48,6 @@ def test_a_page_is_valid_html(site, page):
 def weight(html: str) -> int:
     """Bytes of a page without its figures to touch, which hold data and a picture."""
     return len(WIDGET.sub("", html).encode())
-
-
-def test_a_page_is_weighed_without_its_widgets():
-    data = '<script type="application/json">{"a": 1}</script></figure>'
-    shown = f'<p>é</p><figure class="ntp-widget" data-widget="x"><svg></svg>{data}<p>b</p>'
-    assert weight(shown) == len("<p>é</p><p>b</p>".encode())
-    assert weight("<figure>a</figure>") == len("<figure>a</figure>")
 
 
 def test_no_page_is_heavy(any_site):
@@ -95,7 +79,6 @@ def axe_cases():
     ]
 
 
-@needs_browser
 @pytest.mark.parametrize(("page", "theme"), axe_cases())
 def test_axe_finds_nothing_serious(browser, site, page, theme):
     context = browser.new_context(color_scheme=theme)
@@ -113,19 +96,3 @@ def test_axe_finds_nothing_serious(browser, site, page, theme):
         for node in rule["nodes"]
         if rule["impact"] in SERIOUS
     ] == []
-
-
-@needs_browser
-@pytest.mark.parametrize(
-    ("body", "rule"),
-    [
-        ("<button></button>", "button-name"),
-        ("<p style='color: #bbb; background: #fff'>pale words</p>", "color-contrast"),
-    ],
-)
-def test_axe_would_find_what_is_wrong(browser, body, rule):
-    tab = browser.new_page()
-    tab.set_content(f"<html lang='en'><title>t</title><main>{body}</main></html>")
-    tab.add_script_tag(path=AXE)
-    found = tab.evaluate("axe.run(document)")
-    assert rule in [each["id"] for each in found["violations"] if each["impact"] in SERIOUS]

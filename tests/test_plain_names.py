@@ -49,17 +49,3 @@ def test_no_name_is_a_word_of_the_dialect():
         for name, line in names(parsed(path))
         if is_dialect(name) and name not in STORED
     ] == []
-
-
-def test_fields_functions_parameters_variables_and_caught_errors_are_looked_at():
-    text = """
-class A:
-    at: int = 3
-    def _kept(self, *given):
-        try:
-            own, a[0] = (said := 3), lambda like: like.share
-        except E as found:
-            HERE = other(least=3)
-"""
-    dialect = {name for name, _ in names(ast.parse(text)) if is_dialect(name)}
-    assert dialect == {"at", "_kept", "given", "own", "said", "like", "found", "HERE"}

@@ -20,15 +20,10 @@ def test_integers_of_numpy_are_seeds():
     assert stream(np.int64(3), "a").random() == stream(3, "a").random()
 
 
-@pytest.mark.parametrize("seed", [-1, np.int64(-2)])
+@pytest.mark.parametrize("seed", [-1, np.int64(-2), True])
 def test_a_seed_that_is_no_seed_is_refused(seed):
-    with pytest.raises(ValueError, match=r"`seed` must be a non-negative integer, got .*-"):
+    with pytest.raises(ValueError, match=r"`seed` must be a non-negative integer, got .*(-|True)"):
         stream(seed, "a")
-
-
-def test_a_boolean_is_not_a_seed():
-    with pytest.raises(ValueError, match=r"`seed` must be a non-negative integer, got True"):
-        stream(True, "a")
 
 
 def test_a_stream_needs_a_name():

@@ -12,12 +12,9 @@ import pytest
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
-from tests.browsing import needs_browser
 from tests.built import KINDS
-from tests.crawl import EVERY, NARROW_FIRST, SCRIPT, USUAL, Crawl, crawl, read, served
+from tests.crawl import EVERY, NARROW_FIRST, USUAL, Crawl, crawl, read, served
 from tests.smoke import smoke_site
-
-pytestmark = needs_browser
 
 # Pieces of templates that the themes leave among their style sheets.
 NOT_PAGES = {"_static/webpack-macros.html", "_static/sbt-webpack-macros.html"}
@@ -37,152 +34,34 @@ def plotted(drawn, ground="none"):
     return f'<div class="ntp-figure" style="background: {ground}">{picture}</div>'
 
 
-# One fault on each page, and the words that must name it.
+# What is wrong on one page, and the words that must name it.
 PLANTED = {
-    "picture-elsewhere": (
-        '<img alt="a picture" src="https://example.org/x.png">',
-        "request leaves: https://example.org/x.png",
-    ),
-    "socket-elsewhere": (
-        "<script>new WebSocket('wss://example.org/x')</script>",
-        "request leaves: wss://example.org/x",
-    ),
-    "host-elsewhere": (
-        '<link rel="preconnect" href="https://example.org">',
-        "request leaves: https://example.org/",
-    ),
-    "icon-missing": ('<link rel="icon" href="gone.ico">', r"dead link: .*/gone\.ico"),
-    "style-missing": (
-        '<link rel="stylesheet" href="gone.css">',
-        r"ERR_FILE_NOT_FOUND .*/gone\.css|answer 404: .*/gone\.css",
-    ),
-    "console": ("<script>console.error('it broke')</script>", "console error: it broke"),
-    "warned": ("<script>console.warn('it will break')</script>", "console warning: it will break"),
-    "script": ("<script>throw new Error('it threw')</script>", "script error: it threw"),
-    "late-script": (
-        "<script>addEventListener('load', () => { throw new Error('late') })</script>",
-        "script error: late",
-    ),
-    "unset": ('<span class="math">x</span>', "formula not set: x"),
-    "misspelled": (
-        '<span class="math"><mjx-container><mjx-merror>no '
-        "\\such</mjx-merror></mjx-container></span>",
-        "formula in error: no",
-    ),
-    "raw-tex": ("<p>So $a_1 < b$ holds.</p>", r"TeX shown as text: \$a_1"),
-    "raw-macro": ("<p>The set \\mathcal{S} is finite.</p>", r"TeX shown as text: \\mathcal"),
-    "dead-link": ('<a href="nowhere.html">there</a>', r"dead link: .*/nowhere\.html"),
-    "dead-folder": ('<a href="folder/">there</a>', "dead link: .*/folder/"),
-    "dead-anchor": (
-        '<a href="index.html#nowhere">there</a>',
-        r"dead anchor: .*/index\.html#nowhere",
-    ),
-    "dead-own-anchor": (
-        '<a href="#nowhere">there</a>',
-        r"dead anchor: .*/dead-own-anchor\.html#nowhere",
-    ),
-    "not-https": (
-        '<a href="http://example.org/">there</a>',
-        "link is not https: http://example.org/",
-    ),
-    "empty-download": ('<a href="empty.md">save</a>', r"empty download: empty\.md"),
-    "empty-saved": (
-        '<a href="data:text/plain," download="plan.txt">save</a>',
-        r"empty download: plan\.txt",
-    ),
-    "empty-table": (
-        '<a href="data:text/csv;base64,YSxi" download="data.csv">save</a>',
-        r"unreadable download: data\.csv: 1 rows",
-    ),
-    "ragged-table": (
-        '<a href="data:text/csv,a,b%0A1" download="data.csv">save</a>',
-        r"unreadable download: data\.csv: 2 rows",
-    ),
-    "no-notebook": (
-        '<a href="cut.ipynb">save</a>',
-        r"unreadable download: cut\.ipynb: Notebook does not appear to be JSON",
-    ),
-    "bad-notebook": (
-        '<a href="bare.ipynb">save</a>',
-        r"unreadable download: bare\.ipynb: .*missing an expected key: cells",
-    ),
-    "no-alt": (f'<img src="{DOT}">', "image without alternative text"),
-    "alt-is-a-name": (
-        f'<img src="{DOT}" alt="plot_3.svg">',
-        r"alternative text is a file name: plot_3\.svg",
-    ),
-    "broken-picture": ('<img src="data:image/png;base64,AAAA" alt="a plot">', "broken image"),
-    "two-titles": ("<h1>Another</h1>", "2 headings of the first level"),
-    "nameless": (
-        "<script>document.title = ''; document.documentElement.lang = ''</script>",
-        "no language.*no title",
-    ),
-    "shut": ("<details><summary>a card</summary></details>", "does not open: details"),
-    "shut-inside": (
-        "<details><summary>a card</summary><details class='in'><summary>more</summary></details>"
-        "</details>",
-        r"does not open: details\.in",
-    ),
-    "click-rejected": (
-        "<script>document.addEventListener('click', event => event.preventDefault())</script>"
-        "<details><summary>a card</summary>its body</details>",
-        "does not open: details",
-    ),
-    "faint": (
-        '<p style="color: #bbb; background: #fff">whisper</p>',
-        r"text hard to read, contrast 1\.9: whisper",
-    ),
-    "faint-word": (
-        plotted('<text y="15" fill="#777">axis</text>', "#fff"),
-        r"word hard to see, contrast 4\.5: axis",
-    ),
-    "faint-line": (
-        plotted('<path d="M1 1L80 9" fill="none" stroke="#aaa"/>', "#fff"),
-        r"line hard to see, contrast 2\.3: rgb\(170, 170, 170\)",
-    ),
-    "faint-cell": (
-        plotted('<path d="M0 0H40V20H0Z" fill="#008"/><text y="15">cell</text>', "#fff"),
-        r"word hard to see, contrast 1\.4: cell",
-    ),
-    "line-on-a-bar": (
-        plotted(
-            '<path d="M0 0H80V20H0Z" fill="#008"/><path d="M1 1L79 19" fill="none" stroke="#444"/>',
-            "#fff",
-        ),
-        r"line hard to see, contrast 1\.6: rgb\(68, 68, 68\)",
-    ),
-    "faint-mark": (
-        plotted('<use href="#dot" x="20" y="9" opacity="0.8" fill="#888"/>', "#fff"),
-        r"mark hard to see, contrast 2\.6: rgb\(136, 136, 136\)",
-    ),
-}
-# Faults that only one way of looking shows.
-PLANTED_IN_ONE_LOOK = {
-    "wide": (
-        '<p style="width: 600px">wide</p>',
-        "p reaches 2.. pixels beyond the window",
-        "390 px, light",
-    ),
-    "cut-off": (
-        '<div style="overflow: hidden"><p style="width: 700px">wide</p></div>',
-        "p reaches 3.. pixels",
-        "390 px, light",
-    ),
-    "day": (
-        "<style>body { background: #ddd; color: #000 }</style>",
-        "bright in dark mode: the page",
-        "1280 px, dark",
-    ),
-    "sheet": (
-        '<p style="background: #eee; color: #000">white sheet</p>',
-        "bright in dark mode: p",
-        "1280 px, dark",
-    ),
-    "frame": (
-        '<p style="border: 1px solid #ccc">white frame</p>',
-        "bright in dark mode: p",
-        "1280 px, dark",
-    ),
+    '<img alt="a picture" src="https://example.org/x.png">': "request leaves: https://example.org/x",
+    "<script>new WebSocket('wss://example.org/y')</script>": "request leaves: wss://example.org/y",
+    '<link rel="stylesheet" href="gone.css">': r"ERR_FILE_NOT_FOUND .*/gone\.css",
+    "<script>console.warn('it will break')</script>": "console warning: it will break",
+    "<script>throw new Error('it threw')</script>": "script error: it threw",
+    '<span class="math">x</span>': "formula not set: x",
+    '<b class="math"><mjx-container><mjx-merror>no</mjx-merror></mjx-container></b>': "error: no",
+    "<p>The set \\mathcal{S} is finite.</p>": r"TeX shown as text: \\mathcal",
+    '<a href="folder/">there</a>': "dead link: .*/folder/",
+    '<a href="#nowhere">there</a>': r"dead anchor: .*/faulty\.html#nowhere",
+    '<a href="http://example.org/">there</a>': "link is not https: http://example.org/",
+    '<a href="data:text/plain," download="a.txt">save</a>': r"empty download: a\.txt",
+    '<a href="data:text/csv,a,b%0A1" download="a.csv">save</a>': r"unreadable .* a\.csv: 2 rows",
+    '<a href="bare.ipynb">save</a>': r"unreadable .* bare\.ipynb: .*missing an expected key: cells",
+    f'<img src="{DOT}">': "image without alternative text",
+    f'<img src="{DOT}" alt="plot_3.svg">': r"alternative text is a file name: plot_3\.svg",
+    '<img src="data:image/png;base64,AAAA" alt="a plot">': "broken image",
+    "<h1>Another</h1>": "2 headings of the first level",
+    "<script>document.title = ''; document.documentElement.lang = ''</script>": "no title",
+    "<details class='in'><summary>a card</summary></details>": r"does not open: details\.in",
+    '<p style="color: #bbb; background: #fff">whisper</p>': r"hard to read, .* 1\.9: whisper",
+    plotted('<text y="15" fill="#777">axis</text>', "#fff"): r"word hard .* 4\.5: axis",
+    plotted('<path d="M1 1L80 9" fill="none" stroke="#aaa"/>', "#fff"): r"line hard .* 2\.3: rgb",
+    plotted('<use href="#dot" x="20" y="9" opacity="0.8" fill="#888"/>', "#fff"): r"mark hard .* 2",
+    '<p style="width: 600px">wide</p>': "p reaches 2.. pixels beyond the window",
+    '<p style="background: #eee; color: #000">white sheet</p>': "bright in dark mode: p",
 }
 IN_SIGHT = """<path d="M0 0H40V20H0Z" fill="#008"/><text y="15" fill="#fff">cell</text>
 <path d="M1 1L80 9" fill="none" stroke="#888"/><use href="#dot" x="60" y="9" fill="#888"/>
@@ -197,11 +76,9 @@ SOUND = """<h2 id="here">Sound</h2><a href="#here">up</a>
 <details><summary>a card</summary><details><summary>more</summary>its body</details></details>
 {plot}<img alt="A dot" src="{dot}">""".replace("{dot}", DOT).replace("{plot}", plotted(IN_SIGHT))
 FILES = {
-    "empty.md": "",
     "table.csv": "a,b\n1,2\n",
     "sound.ipynb": nbformat.writes(nbformat.v4.new_notebook()),
     "bare.ipynb": '{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
-    "cut.ipynb": '{"cells": [',
 }
 
 
@@ -293,70 +170,18 @@ def test_a_host_ends_when_a_reading_fails(tmp_path):
     assert threading.active_count() == before
 
 
-@pytest.fixture(scope="module")
-def planted(browser, tmp_path_factory):
-    """A site of small pages with one fault each, a sound one, and one to which nothing leads."""
-    site = tmp_path_factory.mktemp("a site")
-    pages = {name: body for name, (body, *_) in {**PLANTED, **PLANTED_IN_ONE_LOOK}.items()} | {
-        "sound": SOUND
-    }
+def test_what_is_wrong_on_a_page_is_named_and_no_other_page_is_blamed(browser, tmp_path):
+    pages = {"faulty": "".join(PLANTED), "sound": SOUND, "folder/deep": '<p id="café"></p>'}
     index = "".join(f'<a href="{name}.html">{name}</a> ' for name in pages)
-    pages |= {"index": index, "found": "", "folder/deep": '<p id="café"></p>', "orphan": ""}
-    (site / "folder").mkdir()
-    for name, text in (
-        FILES | {f"{name}.html": PAGE.format(body=body) for name, body in pages.items()}
-    ).items():
-        (site / name).write_text(text, encoding="utf-8")
-    with read_twice(browser, site, {f"{name}.html" for name in [*pages, "listed"]}) as readings:
-        return readings
-
-
-@pytest.mark.parametrize("page", PLANTED)
-def test_a_planted_fault_is_named_from_disk_and_over_http(planted, page):
-    for reading in planted:
-        said = " | ".join(
-            fault
-            for (name, _), faults in reading.complaints.items()
-            if name == f"{page}.html"
-            for fault in faults
-        )
-        assert re.search(PLANTED[page][1], said), said
-
-
-def test_a_page_tells_of_a_socket_whenever_the_browser_does(browser):
-    body, words = PLANTED["socket-elsewhere"]
-    page = browser.new_page()
-    page.add_init_script(path=SCRIPT)
-    page.goto(f"data:text/html,{body}")
-    assert words in page.evaluate("crawl.structure()")
-    page.close()
-
-
-@pytest.mark.parametrize("page", PLANTED_IN_ONE_LOOK)
-def test_a_fault_of_one_look_is_named_with_it(planted, page):
-    _, words, look = PLANTED_IN_ONE_LOOK[page]
-    said = {
-        setting: " | ".join(faults)
-        for (name, setting), faults in complaints(planted).items()
-        if name == f"{page}.html"
-    }
-    assert (
-        set(said) == {"file, 1280 px, dark"}
-        if "dark" in look
-        else {"file, 390 px, light", "http, 390 px, light"}
-    )
-    assert all(re.search(words, faults) for faults in said.values()), said
-
-
-def test_a_page_to_which_nothing_leads_is_named(planted):
-    unreached = {
-        name
-        for (name, _), faults in complaints(planted).items()
-        if faults == ["no link leads here"]
-    }
-    assert unreached == {"orphan.html", "listed.html"}
-
-
-def test_no_other_page_is_blamed(planted):
-    expected = {f"{name}.html" for name in [*PLANTED, *PLANTED_IN_ONE_LOOK, "orphan", "listed"]}
-    assert {name for name, _ in complaints(planted)} == expected
+    pages |= {"index": index, "found": "", "orphan": ""}
+    (tmp_path / "folder").mkdir()
+    for name, body in pages.items():
+        (tmp_path / f"{name}.html").write_text(PAGE.format(body=body), encoding="utf-8")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    names = {f"{name}.html" for name in [*pages, "listed"]}
+    found = crawl(browser, f"{tmp_path.as_uri()}/", names, USUAL).complaints
+    said = "\n".join(fault for (name, _), faults in found.items() for fault in faults)
+    assert {words for words in PLANTED.values() if not re.search(words, said)} == set()
+    assert {name for name, _ in found} == {"faulty.html", "orphan.html", "listed.html"}
+    assert found["listed.html", "file, links"] == ["no link leads here"]

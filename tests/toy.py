@@ -16,8 +16,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.cli import commands
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running import execute as runner
@@ -157,7 +157,7 @@ class Toy:
         found = mock.patch.object(Project, "find", return_value=self.project)
         # a command makes the packages of its project importable, for as long as it lives
         with found, mock.patch.object(sys, "path", list(sys.path)):
-            done = CliRunner().invoke(cli.app, list(arguments))
+            done = CliRunner().invoke(commands.app, list(arguments))
         assert done.exit_code == code, (done.output, done.exception)
         return " ".join(done.output.split())
 
@@ -200,18 +200,13 @@ def write_claims(project, **changes):
         "band": {"relative": 0.01},
     }
     first = {key: value for key, value in {**first, **changes}.items() if value is not None}
+    others = {
+        "toy.powers": ("coin", {"increasing": "strictly"}),
+        "toy.words": ("words", {"at_least": 2}),
+    }
     items = [first]
-    items.append(
-        {
-            "id": "toy.powers",
-            **CLAIM,
-            "notebook": "coin",
-            "expect": {"book": {"increasing": "strictly"}},
-        }
-    )
-    items.append(
-        {"id": "toy.words", **CLAIM, "notebook": "words", "expect": {"book": {"at_least": 2}}}
-    )
+    for name, (notebook, expected) in others.items():
+        items.append({"id": name, **CLAIM, "notebook": notebook, "expect": {"book": expected}})
     project.claims.write_text(yaml.safe_dump(items, allow_unicode=True))
 
 
@@ -237,13 +232,9 @@ def make_toy(root):
         "@inproceedings{liu2023same, title={Same}, author={Liu, H.}, year={2023}, "
         "booktitle={ICML}}\n"
     )
-    pages = [{"file": f"chapters/{name}"} for name in ("coin", "words")] + [
-        {"file": "ledger"},
-        {"file": "status"},
-    ]
-    (root / "book" / "_toc.yml").write_text(
-        yaml.safe_dump({"format": "jb-book", "root": "intro", "chapters": pages})
-    )
+    pages = [{"file": name} for name in ("chapters/coin", "chapters/words", "ledger", "status")]
+    toc = {"format": "jb-book", "root": "intro", "chapters": pages}
+    (root / "book" / "_toc.yml").write_text(yaml.safe_dump(toc))
     (root / "notebooks" / "coin.md").write_text(COIN)
     (root / "notebooks" / "words.md").write_text(WORDS)
     (root / "notebooks" / "profiles.yml").write_text("coin: {smoke: {n: 10}}\n")
@@ -314,4 +305,4 @@ def importable(toy, monkeypatch):
 
 if __name__ == "__main__":
     Project.find = classmethod(lambda cls, start=None: cls(Path.cwd(), Path.cwd() / "toypkg"))
-    cli.app()
+    commands.app()

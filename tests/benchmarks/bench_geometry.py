@@ -1,8 +1,10 @@
 """The nuclear-norm SVM against SCS."""
 
-from ntpcompanion.geometry import certified_nuclear_gap, solve_nuclear_svm
+import numpy as np
+
+from ntpcompanion.geometry import certified_nuclear_gap, random_supports, solve_nuclear_svm
 from tests.benchmarks.memory import peak_memory
-from tests.benchmarks.nuclear_peer import solve, support_of
+from tests.benchmarks.peers import nuclear
 from tests.benchmarks.timing import about, clocked
 
 PART = "Nuclear-norm SVM"
@@ -17,9 +19,9 @@ def relative_gap(support, logits, dual):
 
 @about("Nuclear-norm SVM of 403 contexts and 104 tokens, the paper's size", PART, busy=False)
 def test_nuclear(timing):
-    support, found = support_of(104, 403, 5), []
+    support, found = random_supports(403, 104, 5, np.random.default_rng(0)), []
     for eps in ACCURACIES:
-        theirs = clocked(lambda eps=eps: found.append(solve(support, eps)))
+        theirs = clocked(lambda eps=eps: found.append(nuclear(support, eps)))
         gap = relative_gap(support, *found[-1])
         if gap <= GAP:
             break
@@ -41,6 +43,6 @@ def test_nuclear(timing):
 
 @about("Nuclear-norm SVM of 5000 contexts and 1000 tokens to a gap of 3e-3", PART, listed=False)
 def test_nuclear_large(timing):
-    support = support_of(1000, 5000, 5)
+    support = random_supports(5000, 1000, 5, np.random.default_rng(0))
     took = clocked(lambda: solve_nuclear_svm(support, tol=LARGE_GAP))
     timing.amount("s", [took], note=f"Peak memory {peak_memory():.2f} GiB in all.")

@@ -6,8 +6,6 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.workflow.base.files import read_sealed
-from tests.benchmarks import timing as module
-from tests.benchmarks.timing import Timing, turns
 
 ROOT = Path(__file__).parents[2]
 TOY = """
@@ -49,39 +47,6 @@ def timed(folder, *options):
     assert len(paths) == 1, ended.stdout + ended.stderr
     run = read_sealed(paths[0])
     return ended.returncode, {(each["name"], each["busy"]): each for each in run["entries"]}
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    """A clock that only what is timed moves: `clock(2.0, 1.0)` takes two seconds, then one."""
-    now = [0.0]
-    monkeypatch.setattr(module.time, "perf_counter", lambda: now[0])
-
-    def takes(*seconds):
-        rest = list(seconds)
-
-        def run():
-            now[0] += rest.pop(0) if len(rest) > 1 else rest[0]
-
-        return run
-
-    return takes
-
-
-def test_rounds_last_as_long_as_the_budget_without_the_first(clock):
-    ours, peer = turns(clock(2.0, 1.0), clock(1.0), budget=7.0)
-    assert ours == [1.0] * 3
-    assert peer == [1.0] * 3
-    assert len(turns(clock(0.001))[0]) == module.MOST
-    assert len(turns(clock(60.0), least=2)[0]) == 2
-
-
-def test_a_peer_that_does_a_part_of_the_work_is_scaled(clock, monkeypatch):
-    timing = Timing(None)
-    monkeypatch.setattr(timing, "_in_turn", lambda run, before, count: ([1.0], [before()]))
-    with pytest.raises(AssertionError, match="8 times as fast as b"):
-        timing.pair(("a", clock(1.0)), ("b", clock(2.0)), times=4.0, at_least=9.0)
-    assert timing.outcome["peer_seconds"] == [8.0]
 
 
 @pytest.mark.slow

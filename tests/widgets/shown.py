@@ -2,13 +2,27 @@
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import jupytext
 import nbformat
+from playwright.sync_api import Page
 
 from ntpcompanion.plots.drawing.widget import Widget
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+
+
+def state(page: Page) -> dict[str, Any]:
+    """What a figure says of itself."""
+    found: dict[str, Any] = page.evaluate("document.querySelector('.ntp-widget').ntpState")
+    return found
+
+
+def narrow(page: Page) -> None:
+    """Make the window narrow, and wait until the plots are."""
+    page.set_viewport_size({"width": 320, "height": 900})
+    page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
 
 
 def shown_widget(notebook: str, name: str, **given: object) -> Widget:

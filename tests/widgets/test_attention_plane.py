@@ -8,10 +8,7 @@ from playwright.sync_api import expect
 
 from ntpcompanion.attention import TokenSequences, descend_attention
 from ntpcompanion.experiments import attention_starts
-from tests.browsing import needs_browser
-from tests.widgets.shown import shown_widget
-
-pytestmark = needs_browser
+from tests.widgets.shown import narrow, shown_widget, state
 
 RATES = {"gd": 1.0, "ngd": 0.1, "polyak": 1.0}
 
@@ -20,10 +17,6 @@ RATES = {"gd": 1.0, "ngd": 0.1, "polyak": 1.0}
 def touched():
     ends = attention_starts.run(attention_starts.Plan(starts=2, few_sets=2, seed=0))
     return shown_widget("attention_bias", "attention_plane", ends=ends)
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def path_of(data, start, method, steps):
@@ -81,8 +74,7 @@ def test_a_reader_moves_the_start_and_lets_the_norm_grow(touched, opened):
         assert matches(page, touched.data)["method"] == "polyak"
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page) == shown
-        page.set_viewport_size({"width": 320, "height": 900})
-        page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
+        narrow(page)
 
 
 def test_a_path_is_drawn_to_the_edge_and_not_along_it(touched, opened):

@@ -14,9 +14,7 @@ from ntpcompanion.linear import (
     solve_ntp_svm,
 )
 from ntpcompanion.linear.svm.planar_examples import SUPPORTS
-from tests.browsing import needs_browser
-
-pytestmark = needs_browser
+from tests.widgets.shown import state
 
 # ten times to a decade of log t, so that steps of the slider reach them
 LOG_TIMES = 10 ** np.linspace(0, 6, 61)
@@ -49,10 +47,6 @@ def widget(plane, flow):
     data |= {"marked": {"log_time": np.log(5000), "label": "10,000 steps"}}
     fig, _ = plots.figure()
     return plots.widget("log_time", data, picture=fig, alt="The error falls.")
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def move(page, digits):

@@ -9,10 +9,7 @@ from playwright.sync_api import expect
 
 from ntpcompanion.planning import PathStar, draw_graphs
 from ntpcompanion.randomness import stream
-from tests.browsing import needs_browser
-from tests.widgets.shown import shown_widget
-
-pytestmark = needs_browser
+from tests.widgets.shown import narrow, shown_widget, state
 
 RECORD = Path(__file__).parents[2] / "book" / "records" / "path_star_graph.json"
 
@@ -27,10 +24,6 @@ def recorded():
 @pytest.fixture(scope="module")
 def touched():
     return shown_widget("pitfalls", "path_star")
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def test_its_data_are_those_of_the_record(touched, recorded):
@@ -95,8 +88,7 @@ def test_a_reader_goes_through_the_training_by_keyboard(touched, opened):
         expect(says).to_contain_text(f"says {top} with probability {probability:.2g}")
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page) == shown
-        page.set_viewport_size({"width": 320, "height": 900})
-        page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
+        narrow(page)
 
 
 def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):

@@ -7,9 +7,7 @@ from ntpcompanion import plots
 from ntpcompanion.linear import ContextTable, Verdict, check_separability, solve_ntp_svm
 from ntpcompanion.linear.separability.certificates import check_certificate, check_weights
 from ntpcompanion.linear.svm.planar_examples import SUPPORTS
-from tests.browsing import needs_browser
-
-pytestmark = needs_browser
+from tests.widgets.shown import state
 
 ANGLES = [17.25, 140.5, 250.0]
 SUPPORT = [[int(word in support) for word in range(1, 6)] for support in SUPPORTS]
@@ -21,10 +19,6 @@ def widget():
     plots.draw_plane(ax, np.eye(2), np.eye(2))
     data = {"angles": ANGLES, "support": SUPPORT}
     return plots.widget("plane_svm", data, picture=fig, alt="Contexts and words in the plane.")
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def table_of(angles, support):

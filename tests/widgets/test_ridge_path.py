@@ -7,19 +7,12 @@ import pytest
 from playwright.sync_api import expect
 
 from ntpcompanion.geometry import cosines, gram_matrices
-from tests.browsing import needs_browser
-from tests.widgets.shown import shown_widget
-
-pytestmark = needs_browser
+from tests.widgets.shown import narrow, shown_widget, state
 
 
 @pytest.fixture(scope="module")
 def touched():
     return shown_widget("implicit_geometry", "ridge_path")
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def test_geometry_is_that_of_the_package(touched, opened, rng):
@@ -80,8 +73,7 @@ def test_a_reader_lowers_the_penalty_by_keyboard(touched, opened):
         expect(said).to_contain_text("all logits are zero")
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page) == shown
-        page.set_viewport_size({"width": 320, "height": 900})
-        page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
+        narrow(page)
 
 
 @pytest.mark.slow

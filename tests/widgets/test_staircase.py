@@ -20,10 +20,7 @@ from ntpcompanion.dyck.bracket_counting import best_head_error
 from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import MASK_SIGNS
 from ntpcompanion.experiments.flatness.bound_terms import choices
-from tests.browsing import needs_browser
-from tests.widgets.shown import shown_widget
-
-pytestmark = needs_browser
+from tests.widgets.shown import narrow, shown_widget, state
 
 SCALES = [0.25, 2**-1.5, 1.0, 3.0]
 
@@ -66,10 +63,6 @@ def levels(staircase, opened):
         )
     keys = [(row["length"], row["mask"], row["name"]) for row in staircase.data["rows"]]
     return dict(zip(keys, found, strict=True))
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def test_every_choice_has_the_terms_of_the_package(solved, levels):
@@ -158,8 +151,7 @@ def test_a_reader_chooses_by_keyboard(staircase, opened):
         assert state(page)["levels"][1] == pytest.approx((16 + 1 / 16) / 2, rel=1e-9)
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page)["name"] == "split_by_bracket"
-        page.set_viewport_size({"width": 320, "height": 900})
-        page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
+        narrow(page)
 
 
 @pytest.mark.slow

@@ -6,9 +6,7 @@ import pytest
 from ntpcompanion import plots
 from ntpcompanion.linear import predicted_threshold
 from ntpcompanion.linear.thresholds.kinematic import face_probabilities, separable_probability
-from tests.browsing import needs_browser
-
-pytestmark = needs_browser
+from tests.widgets.shown import state
 
 LARGEST = 12
 SAMPLE = {
@@ -29,10 +27,6 @@ def widget(faces):
     data = {"faces": faces, "contexts": [5, 40, 320], "measured": [SAMPLE], "start": start}
     fig, _ = plots.figure()
     return plots.widget("thresholds", data, picture=fig, alt="Steps.")
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def test_the_curve_is_that_of_the_package(widget, opened, faces):

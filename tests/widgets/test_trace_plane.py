@@ -15,11 +15,8 @@ from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss import study_table as study
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics import slope_within_seeds
-from tests.browsing import needs_browser
 from tests.experiments.cases import recorded
-from tests.widgets.shown import made_widget
-
-pytestmark = needs_browser
+from tests.widgets.shown import made_widget, narrow, state
 
 TABLE2 = (50.2 - 55.7) / np.log(19.34 / 8.01)  # points per e-fold, printed
 GAP = 0.8  # nats, near the learnable gaps of both languages: it decides what counts as equal loss
@@ -50,10 +47,6 @@ def given():
 @pytest.fixture(scope="module")
 def plane(given):
     return made_widget("flatness_downstream", "trace_plane", **given)[0]
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def expected(frame, choice, most):
@@ -165,8 +158,7 @@ def test_a_reader_chooses_by_keyboard(plane, opened):
             for task, position in zip(("main", "control"), tasks, strict=True):
                 page.get_by_role("combobox", name="task").select_option(label=task)
                 assert state(page)["position"] == position
-        page.set_viewport_size({"width": 320, "height": 900})
-        page.wait_for_function("document.querySelector('.ntp-plot svg').clientWidth < 300")
+        narrow(page)
 
 
 @pytest.mark.slow

@@ -11,10 +11,7 @@ from playwright.sync_api import expect
 
 from ntpcompanion.flatness import follow_ode, follow_sgd, full_hessian, mean_and_error, toy_models
 from ntpcompanion.randomness import stream
-from tests.browsing import needs_browser
-from tests.widgets.shown import shown_widget
-
-pytestmark = needs_browser
+from tests.widgets.shown import shown_widget, state
 
 P, A = 0.8, 2.0
 MODEL = f"ntpWidgets.valley.model({P})"
@@ -34,10 +31,6 @@ def valley():
 @pytest.fixture(scope="module")
 def toy():
     return toy_models.bernoulli(P, A)
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def test_gradient_excess_and_trace_are_those_of_the_package(valley, toy, opened, rng):

@@ -6,9 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from ntpcompanion import plots
-from tests.browsing import needs_browser
-
-pytestmark = needs_browser
+from tests.widgets.shown import state
 
 TOY = Path(__file__).with_name("toy.js").read_text()  # a point on a line, and one of each input
 
@@ -18,10 +16,6 @@ def toy():
     fig, (ax,) = plots.figure()
     ax.plot([1, 2])
     return plots.widget("toy", {"x": 100.0, "hostile": "</script><b>"}, picture=fig, alt="A line.")
-
-
-def state(page):
-    return page.evaluate("document.querySelector('.ntp-widget').ntpState")
 
 
 def test_a_widget_takes_the_place_of_its_picture(toy, opened):

@@ -42,12 +42,17 @@ def with_outputs(notebook: Notebook, executed: nbformat.NotebookNode) -> nbforma
         node.cells.insert(
             below, nbformat.v4.new_code_cell(cell.source, execution_count=cell.execution_count)
         )
+    finish(node, executed)
+    return node
+
+
+def finish(node: nbformat.NotebookNode, executed: nbformat.NotebookNode) -> None:
+    """Give a notebook that is made of a run the kernel of that, and its cells their names."""
     node.metadata.pop("ntp", None)
     node.metadata["kernelspec"] = executed.metadata["kernelspec"]
     node.metadata["language_info"] = executed.metadata.get("language_info", {})
     for index, cell in enumerate(node.cells):
         cell["id"] = f"cell-{index:03d}"
-    return node
 
 
 def _plain(output: nbformat.NotebookNode) -> nbformat.NotebookNode:

@@ -11,6 +11,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.chapters.cards import Banner, Card
 from ntpcompanion.workflow.chapters.citation import Book, Chapter
 from ntpcompanion.workflow.chapters.code_folds import fold_code
+from ntpcompanion.workflow.chapters.downloads import finish
 from ntpcompanion.workflow.chapters.ending import Source, add_ending
 from ntpcompanion.workflow.chapters.figures import inline_figures
 from ntpcompanion.workflow.chapters.strips import gather_cards
@@ -65,11 +66,7 @@ def make_page(
     gather_cards(page.cells, judged)
     page.cells = add_ending(page.cells, notebook, result, chapter, source)
     insert_below_title(page, render("made.md", result), notebook.name)
-    page.metadata.pop("ntp", None)
-    page.metadata["kernelspec"] = executed.metadata["kernelspec"]
-    page.metadata["language_info"] = executed.metadata.get("language_info", {})
-    for index, cell in enumerate(page.cells):
-        cell["id"] = f"cell-{index:03d}"
+    finish(page, executed)
     inline_figures(page, book.settings.colours)
     return page
 

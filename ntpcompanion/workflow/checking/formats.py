@@ -133,8 +133,8 @@ def as_json(report: Report) -> str:
         name: {
             "verdict": one.verdict,
             "expected": one.claim.expected_verdict,
-            "measured": one.measurement and dataclasses.asdict(one.measurement),
-            "stored": (before := report.stored.get(name)) and dataclasses.asdict(before),
+            "measured": one.measurement and one.measurement.to_json(),
+            "stored": (before := report.stored.get(name)) and before.to_json(),
         }
         for name, one in report.claims.items()
     }

@@ -187,16 +187,11 @@ def drift(
 
 def _exact_drift(claim: Claim, old: Measurement, new: Measurement) -> list[str]:
     """The first of the values that left the band, in a line."""
-    moved = [
-        (place, o, n, claim.band.width(o))
-        for place, (o, n) in enumerate(zip(old.values, new.values, strict=True))
-        if abs(n - o) > claim.band.width(o)
-    ]
-    return [
-        f"{_which(place, new)}baseline {o:.10g}, now {n:.10g}, moved {abs(n - o):.3g}, "
-        f"band ± {width:.3g}"
-        for place, o, n, width in moved[:1]
-    ]
+    for place, (o, n) in enumerate(zip(old.values, new.values, strict=True)):
+        if abs(n - o) > (width := claim.band.width(o)):
+            values = f"baseline {o:.10g}, now {n:.10g}, moved {abs(n - o):.3g}"
+            return [f"{_which(place, new)}{values}, band ± {width:.3g}"]
+    return []
 
 
 def _which(place: int, item: Measurement) -> str:

@@ -12,6 +12,7 @@ from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.running.results import Result
 
+OF_CLAIM = ("id", "paper", "result", "locator", "kind", "basis", "scope")
 OF_RUN = ("started", "seconds", "key", "parameters", "hardware", "versions")
 Row = dict[str, Any]
 
@@ -22,13 +23,7 @@ def ledger_row(judged: JudgedClaim) -> Row:
     values, errors = (item.values, item.errors) if item else ((), ())
     ends = [*zip(values, half_widths(item) if item else (), strict=True)]
     return {
-        "id": claim.id,
-        "paper": claim.paper,
-        "result": claim.result,
-        "locator": claim.locator,
-        "kind": claim.kind,
-        "basis": claim.basis,
-        "scope": claim.scope,
+        **{name: getattr(claim, name) for name in OF_CLAIM},
         "short": claim.words,
         "statement": claim.statement,
         "quantity": claim.quantity or "",

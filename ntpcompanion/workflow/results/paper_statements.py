@@ -1,6 +1,7 @@
 """A list of what the papers state, with its place in the book and the claims about it."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from pydantic import BaseModel, ConfigDict
 
@@ -35,8 +36,8 @@ class Stated(BaseModel):
     note: str = ""
 
 
-# by the key of the paper, in its order
-Listed = dict[str, list[Stated]]
+Listed = dict[str, list[Stated]]  # by the key of the paper, in its order
+Result = tuple[str, str]  # the key of a paper, and one of its results
 
 
 def read_stated(project: Project) -> Listed | None:
@@ -82,10 +83,10 @@ def placed(
         that decide one statement, or one that is not about it.
     """
     known = _known_places(notebooks)
-    about: dict[tuple[str, str], dict[str, JudgedClaim]] = {}
+    about: dict[Result, dict[str, JudgedClaim]] = {}
     for name, one in judged.items():
         about.setdefault((one.claim.paper, one.claim.result), {})[name] = one
-    if faults := [*_faults(stated, judged, known), *_undecided(stated, about)]:
+    if faults := [*_faults(stated, about, known)]:
         raise WorkflowError(f"book/{FILE}: " + "; ".join(faults) + ".")
 
     def row(key: str, item: Stated) -> Placed:
@@ -99,26 +100,6 @@ def placed(
         (papers[key].name if key in papers else key, [row(key, item) for item in listed])
         for key, listed in stated.items()
     ]
-
-
-def _undecided(
-    stated: Listed, about: Mapping[tuple[str, str], Mapping[str, JudgedClaim]]
-) -> list[str]:
-    faults = []
-    for key, listed in stated.items():
-        for item in listed:
-            claims = about.get((key, item.result), {})
-            faults += [
-                f"{item.result} is said to be decided by {name!r}, which is not a claim about it"
-                for name in item.decided_by
-                if name not in claims
-            ]
-            if len(item.decided_by or claims) > DECIDING:
-                faults.append(
-                    f"{item.result} of {key} has {len(item.decided_by or claims)} claims: name the "
-                    f"one to {DECIDING} that decide it in `decided_by`"
-                )
-    return faults
 
 
 def _known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
@@ -136,24 +117,29 @@ def _known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
 
 
 def _faults(
-    stated: Listed, judged: Mapping[str, JudgedClaim], known: Mapping[str, str]
-) -> list[str]:
-    faults = []
-    for key, listed in stated.items():
-        names = [item.result for item in listed]
-        faults += [f"{key} lists {name} twice" for name in {n for n in names if names.count(n) > 1}]
-        for item in listed:
-            faults += [
-                f"{item.result} is said to stand at {place!r}, which is not a notebook, label of a "
-                "statement or name of a figure"
-                for place in item.places
-                if place not in known
-            ]
-            if not item.places and not item.note:
-                faults.append(f"{item.result} has neither `places` nor a `note` that says why")
-    there = {(key, item.result) for key, listed in stated.items() for item in listed}
-    return faults + [
-        f"{claim.id} is about {claim.result} of {claim.paper}, which is not listed"
-        for claim in (one.claim for one in judged.values())
-        if (claim.paper, claim.result) not in there
-    ]
+    stated: Listed, about: Mapping[Result, Mapping[str, JudgedClaim]], known: Mapping[str, str]
+) -> Iterator[str]:
+    there = Counter((key, item.result) for key, listed in stated.items() for item in listed)
+    yield from (f"{key} lists {name} twice" for (key, name), count in there.items() if count > 1)
+    for key, item in ((key, item) for key, listed in stated.items() for item in listed):
+        claims = about.get((key, item.result), {})
+        for place in item.places:
+            if place not in known:
+                sentence = f"{item.result} is said to stand at {place!r}, which is not a notebook"
+                yield f"{sentence}, label of a statement or name of a figure"
+        if not item.places and not item.note:
+            yield f"{item.result} has neither `places` nor a `note` that says why"
+        for name in item.decided_by:
+            if name not in claims:
+                sentence = f"{item.result} is said to be decided by {name!r}"
+                yield f"{sentence}, which is not a claim about it"
+        if len(item.decided_by or claims) > DECIDING:
+            yield (
+                f"{item.result} of {key} has {len(item.decided_by or claims)} claims: name the one "
+                f"to {DECIDING} that decide it in `decided_by`"
+            )
+    for (key, result), claims in about.items():
+        if (key, result) not in there:
+            yield from (
+                f"{name} is about {result} of {key}, which is not listed" for name in claims
+            )

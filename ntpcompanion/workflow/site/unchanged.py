@@ -45,13 +45,8 @@ def stamps(project: Project) -> dict[str, tuple[int, ...]]:
     for path in source_files(project):
         with contextlib.suppress(FileNotFoundError):
             status = path.stat()
-            states[str(path)] = (
-                status.st_dev,
-                status.st_ino,
-                status.st_size,
-                status.st_mtime_ns,
-                status.st_ctime_ns,
-            )
+            file = (status.st_dev, status.st_ino, status.st_size)
+            states[str(path)] = (*file, status.st_mtime_ns, status.st_ctime_ns)
     return states
 
 

@@ -25,11 +25,6 @@ def test_a_chapter_is_cited_as_part_of_the_book():
     ]
 
 
-def test_a_book_with_an_address_gives_it():
-    book = Book("A", "B", "https://example.org/a")
-    assert "  url = {https://example.org/a}," in Chapter(book, "a", "A", "2026").entry
-
-
 def test_a_book_without_a_name_is_cited_by_its_parts():
     entry = Chapter(Book("A", "B"), "a", "A", "2026").entry.splitlines()
     assert (entry[0], entry[-2]) == ("@incollection{a,", "  note = {notebook a},")

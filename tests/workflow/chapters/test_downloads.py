@@ -2,6 +2,7 @@ import json
 from pathlib import Path
 
 import nbformat
+import pytest
 
 from ntpcompanion.workflow.chapters.downloads import downloads
 from ntpcompanion.workflow.chapters.figures import NARROW_MIME, SVG_MIME, inline_figures
@@ -29,10 +30,6 @@ def test_the_notebook_has_all_code_and_outputs_and_nothing_of_a_page(instant):
     shown = [set(output.data) for output in code.outputs]
     assert shown == [{MEASUREMENT_MIME, "text/plain"}] * 2
     assert node.metadata["kernelspec"]["name"] == "python3"
-
-
-def test_the_source_is_the_text_notebook(instant):
-    content, run = files(instant, "coin")
     assert content["coin.md"] == Path(run.notebook.path).read_text()
 
 
@@ -48,27 +45,33 @@ def test_results_name_what_was_measured_and_no_file_of_this_machine(instant):
     assert str(instant.project.root) not in content["words.json"]
 
 
-def test_a_figure_is_the_picture_of_the_run(instant):
+@pytest.fixture
+def shown(instant):
+    """A function: the chapter as it ran, whose last cell has shown this, and what it offers."""
     instant.execute(names=["coin"])
     (run,) = instant.runs(names=["coin"])
     executed = nbformat.read(run.page, 4)
+
+    def make(data):
+        code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", data)]
+        return executed, lambda: downloads(run.notebook, executed, Result.load(run.results))
+
+    return make
+
+
+def test_a_figure_is_the_picture_of_the_run(shown):
     svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"/>'
-    data = {SVG_MIME: svg, NARROW_MIME: svg, "text/plain": "a figure"}
-    code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", data)]
+    executed, offered = shown({SVG_MIME: svg, NARROW_MIME: svg, "text/plain": "a figure"})
     inline_figures(executed)
-    content = downloads(run.notebook, executed, Result.load(run.results))
-    (output,) = code_cells(nbformat.reads(content["coin.ipynb"], 4))[-1].outputs
+    (output,) = code_cells(nbformat.reads(offered()["coin.ipynb"], 4))[-1].outputs
     assert output.data == {SVG_MIME: svg, "text/plain": "a figure"}
     assert output.metadata == {}
 
 
-def test_an_interactive_figure_is_that_of_the_run_after_a_build_too(instant):
-    instant.execute(names=["coin"])
-    (run,) = instant.runs(names=["coin"])
-    executed = nbformat.read(run.page, 4)
+def test_an_interactive_figure_is_that_of_the_run_after_a_build_too(shown):
     html = '<figure class="ntp-widget" data-widget="plane"></figure>'
-    code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", {"text/html": html})]
-    before = downloads(run.notebook, executed, Result.load(run.results))
+    executed, offered = shown({"text/html": html})
+    before = offered()
     load_widgets(executed, ["plane"], "coin")
     assert code_cells(executed)[-1].outputs[0].data["text/html"] != html
-    assert downloads(run.notebook, executed, Result.load(run.results)) == before
+    assert offered() == before

@@ -13,19 +13,11 @@ from ntpcompanion.workflow.chapters.ending import (
 )
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from tests.workflow.checking.test_baselines import result
+from tests.workflow.chapters.views import run_that
 
 SOURCE = Source("coin.md")
 CHAPTER = Chapter(Book("A book", "Its authors"), "coin", "A coin", "2026")
-MADE = replace(
-    result("coin"),
-    profile="book",
-    started="2026-01-02T03:04:05+00:00",
-    seconds=2.4,
-    parameters={"n": 1000, "seed": 0},
-    versions={"python": "3.11.7"},
-    hardware={"processor": "A <chip>", "cores": 2},
-)
+MADE = replace(run_that("A <chip>"), parameters={"n": 1000, "seed": 0})
 
 
 def text(*lines):

@@ -16,7 +16,7 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
-from tests.workflow.checking.test_baselines import result
+from tests.workflow.chapters.views import run_that
 
 MEASURED = Measurement.of("toy.half", 0.5, seed=3)
 HALF = MEASURED.to_json()
@@ -25,14 +25,7 @@ KERNEL = {
     "language_info": {"name": "python", "version": "3.11.7"},
 }
 BOOK, SOURCE = Book("A book", "Its authors"), Source("notebooks/coin.md")
-MADE = replace(
-    result("coin"),
-    profile="book",
-    parameters={"n": 1000, "seed": 0},
-    versions={"python": "3.11.7"},
-    hardware={"processor": "A chip", "cores": 2},
-    seconds=2.4,
-)
+MADE = replace(run_that("A chip"), parameters={"n": 1000, "seed": 0})
 RECORD = Record("halves", [], {}, "Halves.", "yesterday", [])
 
 
@@ -137,15 +130,10 @@ def test_how_a_page_was_made_stands_below_its_title_wherever_that_is(toy, coin):
     assert lines[2].startswith('<p class="ntp-run">Executed 2026-01-01')
 
 
-def test_a_smoke_page_carries_its_warning(toy, coin):
-    assert "Its numbers are not results" in page(toy, coin, profile="smoke").cells[0].source
-    assert "Its numbers are not results" not in page(toy, coin).cells[0].source
-
-
 def test_text_and_run_must_have_the_same_cells(toy, coin):
     short = executed(coin)
     short.cells.pop()
     with pytest.raises(
         WorkflowError, match=r"coin: 1 executed cells for 2 in the text. Run the notebook again"
     ):
-        make_page(coin, short, result("coin"), {}, lambda name: RECORD, BOOK, SOURCE)
+        make_page(coin, short, MADE, {}, lambda name: RECORD, BOOK, SOURCE)

@@ -68,18 +68,6 @@ def test_the_digest_of_a_run_is_that_of_its_page():
     assert outputs_digest(page) != before
 
 
-def test_pictures_have_the_colours_of_the_theme():
-    svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #029e73" d="M0 0"/></svg>'
-    page = shows("plane")
-    page.cells[-1].outputs[0].data["text/html"] += svg
-    load_widgets(page, ["plane"], "chapter")
-    html = page.cells[-1].outputs[0].data["text/html"]
-    assert "fill:var(--ntp-measurement,#029e73)" in html
-    again = copy.deepcopy(page)
-    load_widgets(again, ["plane"], "chapter")
-    assert again == page
-
-
 def test_an_unknown_widget_is_an_error_that_lists_the_known_ones(tmp_path):
     folder = tmp_path / "assets" / "widgets"
     folder.mkdir(parents=True)

@@ -40,12 +40,6 @@ def claims(toy):
     return load_claims(toy.project)
 
 
-def test_values_of_a_text_are_kept_under_its_hash():
-    stored = baselines.updated({}, {"words": result("words", {"text": "a"}, toy_words=3.0)})
-    other = {"words": result("words", {"text": "b"}, toy_words=9.0)}
-    assert len(baselines.updated(stored, other)) == 2
-
-
 def test_an_update_drops_the_values_of_a_record_that_was_made_anew():
     other = result("words", {"text": "a", "record walk": "b"}, toy_words=3.0)
     stored = baselines.updated(

@@ -4,34 +4,6 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import ADVICE, line_of
 from ntpcompanion.workflow.checking.value_comparison import NOTES, Kind
 from ntpcompanion.workflow.claims.claims import load_claims
-from tests.workflow.checking.cases import AS_STORED, HALF_MISSING, HALF_MOVED, report_of
-
-
-def test_nothing_moved(toy):
-    report = report_of(toy, AS_STORED)
-    assert (report.values, report.findings) == (3, [])
-    half = report.claims["toy.half"]
-    assert next(iter(report.claims)) == "toy.half"
-    assert half.measurement == report.stored["toy.half"]
-    assert (half.measurement.values, half.verdict) == ((0.5,), "supported")
-
-
-def test_a_drift_points_at_its_line(toy):
-    report = report_of(toy, HALF_MOVED, AS_STORED)
-    (finding,) = report.findings
-    lines = (toy.project.root / finding.file).read_text().splitlines()
-    assert lines[finding.line - 1].startswith('measure("toy.half"')
-    assert (finding.kind, finding.fault, finding.claim) == ("moved", True, "toy.half")
-    half = report.claims["toy.half"].measurement
-    assert (report.stored["toy.half"].values, half.values) == ((0.5,), (0.52,))
-
-
-def test_a_missing_value_is_a_claim_without_number(toy):
-    report = report_of(toy, HALF_MISSING, AS_STORED)
-    assert {finding.kind for finding in report.findings} == {"missing"}
-    half = report.claims["toy.half"]
-    assert (half.measurement, half.verdict) == (None, "not measured")
-    assert report.stored["toy.half"].values == (0.5,)
 
 
 def test_every_kind_of_fault_has_advice_or_says_it_itself():

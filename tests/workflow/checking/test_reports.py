@@ -7,11 +7,11 @@ import re
 import pytest
 from typer.testing import CliRunner
 
-from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking import baselines
 from ntpcompanion.workflow.checking.check_report import Report
 from ntpcompanion.workflow.checking.formats import folder_of, write_reports
+from ntpcompanion.workflow.cli import commands
 
 
 @pytest.fixture(autouse=True)
@@ -27,9 +27,11 @@ def check(instant, monkeypatch):
     """
     monkeypatch.setattr(Project, "find", classmethod(lambda cls, start=None: instant.project))
     instant.execute()
-    done = CliRunner().invoke(cli.app, ["check", "--profile", "book", "--update"])
+    done = CliRunner().invoke(commands.app, ["check", "--profile", "book", "--update"])
     assert "Wrote" in done.stdout
-    return lambda *options: CliRunner().invoke(cli.app, ["check", "--profile", "book", *options])
+    return lambda *options: CliRunner().invoke(
+        commands.app, ["check", "--profile", "book", *options]
+    )
 
 
 @pytest.fixture

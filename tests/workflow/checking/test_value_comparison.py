@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from ntpcompanion.workflow.checking.baselines import updated
-from ntpcompanion.workflow.checking.value_comparison import Finding, check_measured, compare
+from ntpcompanion.workflow.checking.value_comparison import compare
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
@@ -133,23 +133,3 @@ def test_of_a_text_without_baseline_only_verdicts_are_checked(claims, value, fau
     found, (note,) = compared(claims, *of_words, notebook="words", inputs=texts)
     assert found == faults
     assert "only verdicts were checked" in note
-
-
-def test_what_is_measured_and_what_is_claimed_must_agree(claims):
-    assert check_measured("coin", "book", {"toy.halve", "toy.powers"}, claims) == [
-        Finding(
-            "unknown",
-            "coin",
-            "toy.halve",
-            "coin measures 'toy.halve', which is not a claim of this notebook. Did you mean "
-            "'toy.half'? Add it to book/claims.yml.",
-        ),
-        Finding(
-            "missing",
-            "coin",
-            "toy.half",
-            "coin does not measure the claim 'toy.half', though claims.yml expects a value at "
-            "profile book.",
-        ),
-    ]
-    assert check_measured("coin", "smoke", {"toy.powers"}, claims) == []

@@ -22,7 +22,6 @@ from tests.toy import write_claims
             {"exploratory": "one seed"},
             r"needs either `expect`, by which it is judged, or `exploratory`",
         ),
-        ({"kind": None}, r"toy.half: kind: Field required"),
         (
             {"kind": "fact"},
             r"toy.half: kind: Input should be 'stated', 'reading', 'slip' or 'ours'",

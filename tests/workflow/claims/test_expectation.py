@@ -1,7 +1,7 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from ntpcompanion.workflow.claims.expectation import Expectation, Slack
+from ntpcompanion.workflow.claims.expectation import Expectation
 
 READ = TypeAdapter(Expectation)
 
@@ -50,54 +50,3 @@ def test_descriptions_are_short_and_bounds_are_the_numbers_in_them(data, text, b
     predicate = READ.validate_python(data)
     assert (predicate.describe(), predicate.bounds) == (text, bounds)
     assert READ.validate_python(predicate) is predicate
-
-
-@pytest.mark.parametrize(
-    ("data", "value", "slack"),
-    [
-        ({"equals": 1.0, "within": 0.5}, 1.25, [0.25]),
-        ({"order": 1.0, "within": 0.5}, 0.25, [-0.25]),
-        ({"at_least": 2.0}, 3.0, [1.0]),
-        ({"at_most": 2.0}, 3.0, [-1.0]),
-        ({"interval": [0.0, 1.0]}, 0.25, [0.25, 0.75]),
-        ({"sign": "positive"}, 3.0, [3.0]),
-        ({"sign": "negative"}, 3.0, [-3.0]),
-    ],
-)
-def test_the_slack_of_one_number(data, value, slack):
-    found = READ.validate_python(data).slack((value,), (0.125,))
-    assert found == [Slack(s, 0.125, strict="sign" in data) for s in slack]
-
-
-@pytest.mark.parametrize("direction", [1, -1])
-def test_an_effect_has_its_sign_and_its_size(direction):
-    found = READ.validate_python({"effect": direction * 1.5}).slack((direction * 2.0,), (0.25,))
-    assert found == [Slack(0.5, 0.25)]
-
-
-def test_the_slack_of_an_order_is_that_of_its_steps():
-    found = READ.validate_python({"decreasing": "strictly"}).slack((3.0, 1.0, 2.0), (3.0, 4.0, 0.0))
-    assert found == [Slack(2.0, 5.0, strict=True), Slack(-1.0, 4.0, strict=True)]
-
-
-def test_the_number_of_values_must_fit():
-    with pytest.raises(
-        ValueError, match="≥ 1, which is about one number, but 2 numbers were measured"
-    ):
-        READ.validate_python({"at_least": 1}).slack((1.0, 2.0), (0.0, 0.0))
-    with pytest.raises(ValueError, match=r"an effect of at least \+1, which is about one number"):
-        READ.validate_python({"effect": 1}).slack((1.0, 2.0), (0.0, 0.0))
-    with pytest.raises(ValueError, match=r"needs at least two measured numbers, got 1\.0"):
-        READ.validate_python({"increasing": "weakly"}).slack((1.0,), (0.0,))
-
-
-def test_an_inequality_at_the_ends_of_its_interval():
-    assert [Slack(1.0, 1.0).holds(end) for end in ("low", "high")] == [True, True]
-    assert [Slack(1.0, 1.0, strict=True).holds(end) for end in ("low", "high")] == [False, True]
-    assert [Slack(-1.0, 0.5).holds(end) for end in ("low", "high")] == [False, False]
-
-
-def test_an_interval_supports_an_inequality_or_refutes_it_or_neither():
-    inside, across, outside = Slack(2.0, 1.0), Slack(0.5, 1.0), Slack(-2.0, 1.0)
-    assert [s.supports for s in (inside, across, outside)] == [True, False, False]
-    assert [s.refutes for s in (inside, across, outside)] == [False, False, True]

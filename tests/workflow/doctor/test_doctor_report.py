@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from ntpcompanion import cli
 from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.base.processes import Ended
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.cli import commands
 from ntpcompanion.workflow.doctor import doctor_report as report
 from ntpcompanion.workflow.doctor import environment_checks
 from ntpcompanion.workflow.doctor.environment_checks import Check
@@ -150,7 +150,7 @@ def test_exit_codes_for_scripts(toy, monkeypatch, found, code, last):
         Check(f"check {i}", state, "[bold] is not markup", "" if state == "ok" else "Fix it.")
         for i, state in enumerate(found)
     ]
-    monkeypatch.setattr(cli, "examine", lambda project: checks)
+    monkeypatch.setattr(commands, "examine", lambda project: checks)
     output = toy.command("doctor", code=code)
     assert output.endswith(last)
     assert output.count("Fix it.") == len(found) - found.count("ok")
@@ -159,6 +159,6 @@ def test_exit_codes_for_scripts(toy, monkeypatch, found, code, last):
 
 def test_outside_of_a_checkout(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(cli.app, ["doctor"])
+    result = CliRunner().invoke(commands.app, ["doctor"])
     assert result.exit_code == 1
     assert "Change into the checkout." in " ".join(result.output.split())

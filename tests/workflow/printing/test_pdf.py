@@ -9,7 +9,7 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.printing import pdf
-from tests.browsing import needs_browser
+from tests.browsing import BROWSER
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>{title}</title>
 <link rel="stylesheet" href="{up}_static/look.css"><script src="{up}_static/other.js"></script>
@@ -97,7 +97,7 @@ def _leads(book, page):
     ]
 
 
-@needs_browser
+@pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_the_pdf_has_outline_page_numbers_and_inner_links(project, tmp_path):
     target, heard = tmp_path / "out" / "book.pdf", []
     assert pdf.print_book(project, target, notify=heard.append) == 4

@@ -10,7 +10,6 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.ledger import Ledger
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 from tests.toy import write_claims
 from tests.workflow.checking.test_baselines import result
 
@@ -42,7 +41,7 @@ def test_groups_hold_every_row_once_in_the_order_of_the_papers(toy):
 
 
 @pytest.fixture
-def opened(toy, tmp_path, browser):
+def opened(toy, tmp_path, visit):
     """A function: the ledger of the toy project, opened from disk at an address."""
     write_claims(toy.project, kind="ours", locator="Section 3, a wish")
     text = page(toy, toy_half=0.9, toy_powers=[2.0, 1.0])
@@ -52,19 +51,8 @@ def opened(toy, tmp_path, browser):
     for name in ("ledger.js", "ledger.css", "companion.css"):
         shutil.copy(ASSETS / name, site / "_static")
     (site / "ledger.html").write_text(f'<!DOCTYPE html><meta charset="utf-8"><h1>x</h1>{html}')
-    faults, tabs = [], []
-
-    def open_at(address="", **options):
-        tab = browser.new_page(**options)
-        tabs.append(tab)
-        tab.on("pageerror", lambda error: faults.append(str(error)))
-        tab.goto(f"{(site / 'ledger.html').as_uri()}{address}")
-        return tab
-
-    yield open_at
-    for tab in tabs:
-        tab.close()
-    assert faults == []
+    page_at = (site / "ledger.html").as_uri()
+    return lambda address="", **options: visit(f"{page_at}{address}", **options)
 
 
 def shown(tab):
@@ -80,7 +68,6 @@ def seen(tab):
     return tab.evaluate(ids)
 
 
-@needs_browser
 def test_filters_narrow_the_rows_and_stand_in_the_address(opened):
     tab = opened()
     assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
@@ -97,7 +84,6 @@ def test_filters_narrow_the_rows_and_stand_in_the_address(opened):
     assert seen(tab) == [], "what a filter opened is folded again"
 
 
-@needs_browser
 def test_an_address_that_was_sent_shows_the_same_view(opened):
     tab = opened("#chapter=words&text=theorem+1")
     assert seen(tab) == ["row-toy_words"]
@@ -109,7 +95,6 @@ def test_an_address_that_was_sent_shows_the_same_view(opened):
     assert seen(opened("#kind=nonsense")) == [], "an unknown value filters nothing"
 
 
-@needs_browser
 def test_a_search_needs_all_of_its_words_anywhere_in_a_row(opened):
     tab = opened()
     tab.fill("input[name=text]", "WISH half")
@@ -118,7 +103,6 @@ def test_a_search_needs_all_of_its_words_anywhere_in_a_row(opened):
     assert shown(tab) == []
 
 
-@needs_browser
 def test_rows_sort_by_effect_and_locator_in_one_list(opened):
     tab = opened("#sort=effect")
     order = "[...document.querySelectorAll('#ntp-flat .ntp-row')].map(r => r.id)"
@@ -130,27 +114,10 @@ def test_rows_sort_by_effect_and_locator_in_one_list(opened):
     assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
 
 
-@needs_browser
 def test_a_link_to_a_row_opens_its_group(opened):
     assert seen(opened("#row-toy_half")) == ["row-toy_half"]
 
 
-@needs_browser
-def test_the_keyboard_reaches_filters_counts_and_rows(opened):
-    tab = opened()
-    tab.focus("a.ntp-view")
-    reached = set()
-    for _ in range(40):
-        tab.keyboard.press("Tab")
-        at = "(e => e.name || e.type || e.localName)(document.activeElement)"
-        reached.add(tab.evaluate(at))
-    assert {"text", "paper", "verdict", "sort", "reset", "unfold", "summary"} <= reached
-    tab.focus(".ntp-group summary")
-    tab.keyboard.press("Enter")
-    assert len(seen(tab)) > 0
-
-
-@needs_browser
 def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     tab = opened(java_script_enabled=False)
     assert tab.locator(".ntp-row").count() == 3
@@ -159,9 +126,8 @@ def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     assert tab.locator("#row-toy_powers").is_visible()
 
 
-@needs_browser
 def test_rows_become_blocks_on_a_narrow_screen(opened):
-    tab = opened("#verdict=refuted", viewport={"width": 390, "height": 800})
+    tab = opened("#verdict=refuted", width=390)
     cells = "[...document.querySelector('#row-toy_half').children]"
     assert len(set(tab.evaluate(f"{cells}.map(cell => cell.getBoundingClientRect().left)"))) == 1
     assert tab.evaluate("document.documentElement.scrollWidth") <= 390

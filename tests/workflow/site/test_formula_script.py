@@ -5,9 +5,7 @@ for what MathJax has set.
 import pytest
 
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 
-pytestmark = needs_browser
 PAGE = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <link rel="stylesheet" href="{assets}/type.css">
 <script>window.MathJax = {{startup: {{promise: Promise.resolve()}}}};</script>
@@ -20,20 +18,16 @@ WINDOW, SIZE = 480, 20  # pixels: the window, and the usual size of a formula
 
 
 @pytest.fixture
-def formulas(browser, tmp_path):
+def formulas(visit, tmp_path):
     """A function: displayed formulas of so many em, on a page that is `WINDOW` wide."""
-    with browser.new_context(viewport={"width": WINDOW, "height": 700}) as context:
 
-        def show(*widths):
-            path = tmp_path / "page.html"
-            text = "".join(FORMULA.format(em=em) for em in widths)
-            path.write_text(PAGE.format(assets=ASSETS.as_uri(), formulas=text), encoding="utf-8")
-            page = context.new_page()
-            page.goto(path.as_uri())
-            page.wait_for_function("document.readyState === 'complete'")
-            return page
+    def show(*widths):
+        path = tmp_path / "page.html"
+        text = "".join(FORMULA.format(em=em) for em in widths)
+        path.write_text(PAGE.format(assets=ASSETS.as_uri(), formulas=text), encoding="utf-8")
+        return visit(path.as_uri(), WINDOW, 700)
 
-        yield show
+    return show
 
 
 def found(page):

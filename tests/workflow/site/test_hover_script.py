@@ -3,10 +3,8 @@
 import pytest
 
 from ntpcompanion.workflow.site.previews import write_previews
-from tests.browsing import needs_browser
 from tests.workflow.site.test_page_script import ASSETS
 
-pytestmark = needs_browser
 HEAD = f"""<!DOCTYPE html><html lang="en" data-content_root="../"><head><meta charset="utf-8">
 <title>A page</title><link rel="stylesheet" href="{ASSETS.as_uri()}/cards.css">
 <script src="{ASSETS.as_uri()}/tip.js"></script>
@@ -32,11 +30,8 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def page(browser, site):
-    with browser.new_context(viewport={"width": 390, "height": 600}) as context:
-        opened = context.new_page()
-        opened.goto((site / "chapters" / "a.html").as_uri())
-        yield opened
+def page(visit, site):
+    return visit((site / "chapters" / "a.html").as_uri(), 390, 600)
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,7 @@ import pytest
 
 from ntpcompanion.workflow.chapters.code_folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
-from tests.browsing import needs_browser
 
-pytestmark = needs_browser
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
 <link rel="stylesheet" href="{assets}/cards.css"><script src="{assets}/page.js"></script>
 </head><body><div class="article-header-buttons"><button>other</button></div><article>"""
@@ -17,18 +15,15 @@ CODE = f"<h2>One</h2>{fold(['a = 1'])}<p>Then.</p>{fold(['b = 2'])}<input><a hre
 
 
 @pytest.fixture
-def page(browser, tmp_path):
+def page(visit, tmp_path):
     """A function: a page with that body, opened from disk."""
-    with browser.new_context(viewport={"width": 900, "height": 700}) as context:
 
-        def show(body, fragment=""):
-            path = tmp_path / "page.html"
-            path.write_text(HEAD.format(assets=ASSETS.as_uri()) + body, encoding="utf-8")
-            opened = context.new_page()
-            opened.goto(path.as_uri() + fragment)
-            return opened
+    def show(body, fragment=""):
+        path = tmp_path / "page.html"
+        path.write_text(HEAD.format(assets=ASSETS.as_uri()) + body, encoding="utf-8")
+        return visit(path.as_uri() + fragment, 900, 700)
 
-        yield show
+    return show
 
 
 def opened(page):
@@ -95,7 +90,7 @@ def test_what_is_read_stays_in_its_place(page):
     assert abs(shown.evaluate(where) - before) <= 1
 
 
-def test_a_page_whose_memory_is_refused_still_opens_its_code(browser, page, tmp_path):
+def test_a_page_whose_memory_is_refused_still_opens_its_code(page):
     rejected = "Object.defineProperty(window, 'localStorage', {get() { throw new Error('no') }})"
     shown = page(f"<script>{rejected}</script>{CODE}")
     shown.get_by_role("button", name="Show code").click()

@@ -78,7 +78,8 @@ def jupyter_book_that(monkeypatch, code, **pages):
 
 def test_what_is_published_is_what_the_table_of_contents_lists_with_its_mathjax(toy, monkeypatch):
     html = toy.project.html("book")
-    jupyter_book_that(monkeypatch, 0, intro="new", index="new")
+    statement = '<section class="remark-content" id="proof-content">'
+    jupyter_book_that(monkeypatch, 0, intro=statement, index="new")
     old = render.doctrees(html).with_name("html") / "removed.html"
     old.parent.mkdir(parents=True)
     old.write_text("of an earlier rendering")
@@ -90,7 +91,7 @@ def test_what_is_published_is_what_the_table_of_contents_lists_with_its_mathjax(
         WorkflowError, match=r"Jupyter Book stopped with code 1:\nintro.md: WARNING: nowhere"
     ):
         render.render(toy.project, toy.project.book, html)
-    assert (html / "intro.html").read_text() == "new"
+    assert 'class="remark-content">' in (html / "intro.html").read_text(), "every page is mended"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake Jupyter Book is a shell script")
@@ -104,14 +105,3 @@ def test_nothing_of_a_rendering_stays_open(toy, worker_that):
         "build\n",
     )
     assert psutil.Process().num_fds() == open_before
-
-
-def test_every_page_is_mended(tmp_path):
-    path = tmp_path / "chapters" / "coin.html"
-    path.parent.mkdir()
-    path.write_text(
-        '<head><meta charset="utf-8"></head><section class="remark-content" id="proof-content">',
-        encoding="utf-8",
-    )
-    render.finish_pages(tmp_path)
-    assert 'id="proof-content"' not in path.read_text(encoding="utf-8")

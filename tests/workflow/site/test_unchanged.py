@@ -4,7 +4,6 @@ happened to them, each change is seen.
 
 import json
 import os
-import shutil
 
 import pytest
 
@@ -114,20 +113,15 @@ def test_another_python_and_another_package_are_seen(built, tmp_path, monkeypatc
     assert not nothing_to_do(built)
 
 
-@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"sources": "x"}'])
-def test_a_damaged_note_is_none(built, content):
+@pytest.mark.parametrize("content", [None, "", "{", "[]", '{"sources": "x"}', "edited"])
+def test_a_damaged_or_edited_note_is_none(built, content):
     note = built.project.root / NOTE
     if content is None:
         note.unlink()
+    elif content == "edited":
+        note.write_text(json.dumps({**json.loads(note.read_text()), "read": {}}))
     else:
         note.write_text(content)
-    assert not nothing_to_do(built)
-
-
-def test_an_edited_note_is_none(built):
-    note = built.project.root / NOTE
-    data = json.loads(note.read_text())
-    note.write_text(json.dumps({**data, "read": {}}))
     assert not nothing_to_do(built)
 
 
@@ -148,9 +142,4 @@ def test_what_a_page_included_counts(built):
     remember(built.project, "book", built.runs(), sources_digest(built.project))
     assert nothing_to_do(built)
     part.write_text("two")
-    assert not nothing_to_do(built)
-
-
-def test_a_site_put_aside_by_an_interrupted_build_is_no_site(built):
-    shutil.move(built.project.html("book"), built.project.build / "html-old")
     assert not nothing_to_do(built)

@@ -5,12 +5,13 @@ import os
 import re
 import subprocess
 import sys
+import venv
 from pathlib import Path
 
 import pytest
 import yaml
 
-from ntpcompanion.settings import read_settings
+from ntpcompanion.settings import Settings, read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.baselines import read_baseline
@@ -22,6 +23,7 @@ from ntpcompanion.workflow.running.freshness import key_parts
 from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.starting import new_book as module
 from ntpcompanion.workflow.starting.new_book import new_book, origin
+from tests.copies import copy_checkout
 from tests.toy import ROOT
 
 PLACE = Path("a place", "Größe & Zahl")
@@ -165,15 +167,8 @@ def test_a_book_names_the_copy_that_made_it(monkeypatch, direct, requirement):
 
 def test_the_tests_of_the_template_pass(made):
     options = ["-q", "-p", "no:cacheprovider", "-p", "no:jaxtyping", "-c", "pyproject.toml"]
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *options],
-        cwd=made,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(made), str(ROOT)])},
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 passed" in done.stdout
+    said = run(sys.executable, "-m", "pytest", *options, cwd=made, path=[made, ROOT])
+    assert "3 passed" in said
 
 
 # in an environment of such a book none of them is installed
@@ -185,27 +180,30 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 sys.meta_path.insert(0, Absent())
 sys.argv[0] = "ntpcompanion"
-from ntpcompanion import cli, plots
+from ntpcompanion import plots
+from ntpcompanion.workflow.cli import commands
 plots.use_style, plots.figure, plots.show_table, plots.csv_link, plots.draw_theory
-cli.app()
+commands.app()
 """
+
+
+def run(*words, cwd, code=0, path=()):
+    """What a program says in a folder, with these places before those of packages."""
+    variables = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    if path:
+        variables["PYTHONPATH"] = os.pathsep.join(map(str, path))
+    done = subprocess.run(words, cwd=cwd, env=variables, capture_output=True, text=True)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert done.returncode == code, said
+    assert "Traceback" not in said
+    return said
 
 
 def command(folder, *arguments, code=0):
     """What a command of the book says, where no library is installed that a small book can do
     without.
     """
-    done = subprocess.run(
-        [sys.executable, "-c", BLOCKED, *arguments],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-    )
-    said = " ".join((done.stdout + done.stderr).split())
-    assert done.returncode == code, said
-    assert "Traceback" not in said
-    return said
+    return run(sys.executable, "-c", BLOCKED, *arguments, cwd=folder, code=code, path=[ROOT])
 
 
 def edit(path, old, new):
@@ -266,3 +264,62 @@ def test_no_book_is_made_where_it_could_not_be_built(tmp_path, name):
     with pytest.raises(WorkflowError, match=r"Rename it"):
         new_book(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
+
+
+# the page that walks through a book of one's own: its commands are typed as they stand
+PAGE = (ROOT / "book" / "own_companion.md").read_text(encoding="utf-8")
+COMMANDS = [
+    line for block in re.findall(r"```bash\n(.*?)```", PAGE, re.S) for line in block.splitlines()
+]
+
+
+def test_it_documents_every_setting():
+    table = PAGE.partition("## Settings")[2]
+    named = set(re.findall(r"`(\w+)`(?=[^|]*\| )", "\n".join(re.findall(r"^\| `.*", table, re.M))))
+    assert named >= set(vars(Settings()))
+
+
+@pytest.mark.slow
+def test_its_commands_do_what_it_says(tmp_path):
+    script = "\n".join(
+        ["set -eu", f'ntpcompanion() {{ "{sys.executable}" -m ntpcompanion "$@"; }}', *COMMANDS]
+    )
+    said = run("sh", "-c", script, cwd=tmp_path, path=[ROOT])
+    made = tmp_path / "my companion"
+    for path in (
+        "_build/html/index.html",
+        "_build/html/chapters/mean.html",
+        "book/records/spread.json",
+        "mycoins/mean.py",
+    ):
+        assert (made / path).is_file(), path
+    assert "1 measured value agrees with book.json" in said
+    assert "mean (book) is up to date" in said
+    assert Path(re.search(r"mean: (\S.*?\.ipynb)", said)[1]).is_relative_to(
+        made / "_build" / "runs"
+    )
+
+
+# in an environment of its own, a wheel has no more than these extras bring
+FOREIGN = ("torch", "cvxpy", "transformers", "datasets")
+EXTRAS = "book,plots,workflow"
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(3000)
+def test_the_small_book_builds_with_its_extras_alone(tmp_path):
+    checkout = copy_checkout(tmp_path / "checkout")
+    build = ["-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
+    run(sys.executable, *build, "--wheel-dir", tmp_path, checkout, cwd=tmp_path)
+    (wheel,) = tmp_path.glob("*.whl")
+    venv.create(tmp_path / "env", with_pip=True)
+    bin = tmp_path / "env" / ("Scripts" if sys.platform == "win32" else "bin")
+    pins = ["-c", checkout / "constraints.txt"]
+    run(bin / "python", "-m", "pip", "install", "-q", *pins, f"{wheel}[{EXTRAS}]", cwd=tmp_path)
+    installed = run(bin / "python", "-m", "pip", "list", "--format=freeze", cwd=tmp_path).lower()
+    assert not [name for name in FOREIGN if f" {name}==" in f" {installed}"]
+    run(bin / "ntpcompanion", "init", "a book", cwd=tmp_path)
+    made = tmp_path / "a book"
+    assert "Built" in run(bin / "ntpcompanion", "build", cwd=made)
+    assert "agree" in run(bin / "ntpcompanion", "check", "--profile", "book", cwd=made)
+    run(bin / "ntpcompanion", "doctor", cwd=made)

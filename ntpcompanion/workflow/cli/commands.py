@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from ntpcompanion import options, terminal, terminal_checks
 from ntpcompanion.workflow.base.environment import make_importable
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.cli import options, terminal, terminal_checks
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab

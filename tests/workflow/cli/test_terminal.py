@@ -1,4 +1,4 @@
-"""What commands print, and how they end; the commands themselves are in workflow/test_cli.py."""
+"""What commands print, and how they end; the commands themselves are in test_commands.py."""
 
 import errno
 import io
@@ -11,8 +11,8 @@ import pytest
 import typer
 
 import ntpcompanion
-from ntpcompanion import terminal
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.cli import terminal
 
 
 @pytest.mark.parametrize(

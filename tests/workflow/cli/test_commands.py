@@ -3,8 +3,8 @@
 import pytest
 from typer.testing import CliRunner
 
-from ntpcompanion import cli
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.cli import commands
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def test_a_command_finds_its_project_from_below_and_says_when_there_is_none(
     monkeypatch.chdir(toy.project.book / "records")
     assert Project.find().root == toy.project.root
     monkeypatch.chdir(tmp_path)
-    result = CliRunner().invoke(cli.app, ["list"])
+    result = CliRunner().invoke(commands.app, ["list"])
     assert result.exit_code == 1
     assert "Change into the checkout." in " ".join(result.output.split())
 
@@ -72,7 +72,7 @@ def test_overrides_say_where_the_outcome_is(run, toy):
 
 def test_lab_opens_the_notebooks_of_the_project(run, toy, monkeypatch):
     started = []
-    monkeypatch.setattr(cli, "start_lab", lambda *given: started.append(given) or 3)
+    monkeypatch.setattr(commands, "start_lab", lambda *given: started.append(given) or 3)
     run("lab", "--no-browser", "--port", "9000", code=3)
     assert started == [(toy.project, ["--port=9000", "--no-browser"])]
 

@@ -8,11 +8,11 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from ntpcompanion.terminal import say
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report, accept, check_results
 from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_reports
+from ntpcompanion.workflow.cli.terminal import say
 from ntpcompanion.workflow.doctor.doctor_report import shown
 from ntpcompanion.workflow.doctor.environment_checks import Check
 from ntpcompanion.workflow.running.results import Result
@@ -35,18 +35,26 @@ def check(
     Raises WorkflowError if there are faults, if nothing could be compared, which stands in the
     files, too, or if that cannot be written.
     """
+
+    def publish(report: Report) -> list[str]:
+        """Print annotations and write the files; a sentence for each that cannot be written."""
+        if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
+            for line in annotations(report, folder_of(project)):
+                typer.echo(line)
+        return write_reports(report, summary, data)
+
     try:
         measured = results()
         report = check_results(project, measured, profile)
     except WorkflowError as error:
         report = Report(profile=profile, error=plain(str(error)))
-        unwritten = _publish(project, report, summary, data, annotate)
+        unwritten = publish(report)
         raise WorkflowError("\n".join([str(error), *unwritten])) from error
     say(*(finding.text for finding in [*report.notes, *report.faults]))
     if update:
         say(f"Wrote {accept(project, measured, profile)}; review it with `git diff`.")
         report = check_results(project, measured, profile)
-    unwritten = _publish(project, report, summary, data, annotate)
+    unwritten = publish(report)
     values = f"{report.values} measured value{'s' * (report.values != 1)}"
     if faults := report.faults:
         also = ", verdicts among them: a baseline cannot fix those" if update else ""
@@ -56,20 +64,6 @@ def check(
     say(f"{values} agree{'s' * (report.values == 1)} {baseline}")
     if unwritten:
         raise WorkflowError("\n".join(unwritten))
-
-
-def _publish(
-    project: Project,
-    report: Report,
-    summary: Path | None,
-    data: Path | None,
-    annotate: bool | None,
-) -> list[str]:
-    """Print annotations and write the files; a sentence for each file that cannot be written."""
-    if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in annotations(report, folder_of(project)):
-            typer.echo(line)
-    return write_reports(report, summary, data)
 
 
 def show_checks(checks: Sequence[Check]) -> None:
