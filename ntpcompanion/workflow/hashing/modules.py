@@ -58,7 +58,7 @@ class Packages:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = {folder.name: folder for folder in folders}
         self._modules: dict[str, Module | None] = {}
-        self.looked_at: dict[Statement, frozenset[str] | None] = {}  # of functions, as asked for
+        self.only_raise: dict[Statement, bool] = {}  # functions, as asked for
         self.hashes: dict[tuple[object, ...], str] = {}  # of statements, as asked for
         self._bounds: dict[tuple[Module, Reference], list[Bound]] = {}
 
