@@ -28,11 +28,10 @@ from traitlets.config import Config
 from ntpcompanion.workflow.base import tracing
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, send
 from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.running import bounded
-from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, Message, line_of
 from ntpcompanion.workflow.running.start import Start, kernel_file
 
 try:
@@ -74,13 +73,13 @@ def main(job_file: str) -> int:
         notes = done.node.metadata.pop(bounded.NOTES, [])
         write_atomically(Path(job.output), nbformat.writes(done.node))
     except CellFailed as failure:
-        send(failure.failed)
+        _send(failure.failed)
         return 1
     except WorkflowError as error:
         sys.exit(str(error))
     log = done.log
     measured, names = list(log.measured), (sorted(log.absent), sorted(log.modules))
-    send(Done(done.cell_seconds, _peak_memory(), log.read, *names, measured, notes))
+    _send(Done(done.cell_seconds, _peak_memory(), log.read, *names, measured, notes))
     return 0
 
 
@@ -167,7 +166,7 @@ class _Clock:
         if cell.cell_type == "code" and not is_injected(cell):
             self._number, self._source = self._number + 1, cell.source
             self._began = time.perf_counter()
-            send(Cell(self._number, self.total))
+            _send(Cell(self._number, self.total))
 
     def stop(self, cell: nbformat.NotebookNode, cell_index: int, execute_reply: object) -> None:
         if not is_injected(cell):
@@ -176,6 +175,10 @@ class _Clock:
     def failure(self, error: str, traceback: str) -> CellFailed:
         absent = sorted(tracing.read_events(self.log).absent)
         return CellFailed(Failed(self._number, self._source, error, traceback, absent))
+
+
+def _send(message: Message) -> None:
+    print(line_of(message), flush=True)
 
 
 def _peak_memory() -> int:

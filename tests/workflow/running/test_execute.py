@@ -4,23 +4,22 @@ with no process at all.
 
 import errno
 import itertools
-import json
 import os
 import re
 import sys
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import nbformat
+import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.messages import MARK, Cell, Failed
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.job import Cell, Failed, line_of
 from ntpcompanion.workflow.running.results import Result
-from tests.toy import ROOT
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the fake workers are shell scripts")
 KERNEL = {"name": "python3", "display_name": "Python 3"}
@@ -145,14 +144,8 @@ FAILED = Failed(1, "f()", "E: x", "\x1b[31min f\x1b[0m")
 
 def saying(*messages):
     """A line of shell that says these messages to the runner, and something that is none."""
-    return "\n".join(
-        [
-            "cat <<'END'",
-            "printed by a kernel",
-            *(MARK + json.dumps(asdict(message)) for message in messages),
-            "END",
-        ]
-    )
+    lines = ["cat <<'END'", "printed by a kernel", *map(line_of, messages), "END"]
+    return "\n".join(lines)
 
 
 @POSIX
@@ -177,19 +170,15 @@ def test_how_a_worker_ended_is_said(toy, worker_that, script, words):
     assert heard == [*([("cell", 2, 2)] if "kill" in script else []), ("failed", 0, 2)]
 
 
-@POSIX
-def test_a_worker_gets_one_thread_no_chance_no_date_and_the_package_of_the_project(
-    toy, worker_that, monkeypatch
-):
-    monkeypatch.setenv("PYTHONPATH", "/of/the/user")
-    monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    worker_that(
-        'echo "$OMP_NUM_THREADS, $PYTHONHASHSEED, $SOURCE_DATE_EPOCH, $PYTHONPATH" >&2; exit 3'
-    )
-    assert (
-        f"1, 0, 0, {toy.project.root}{os.pathsep}{ROOT}\n"
-        in toy.execute(names=["coin"])["coin"].message
-    )
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs `os.fork`")
+def test_what_a_cell_leaves_running_is_not_waited_for(toy):
+    left = "import os, time\npid = os.fork()\nif not pid:\n    os.setsid()\n    time.sleep(600)\n"
+    left += "open('pid', 'w').write(str(pid))\nfrom toypkg.half import half"
+    toy.edit("notebooks/coin.md", "from toypkg.half import half", left)
+    outcome = toy.execute(names=["coin"])["coin"]
+    assert outcome.status == "done", outcome.message
+    pid = outcome.run.stem.with_name("coin-files") / "pid"
+    psutil.Process(int(pid.read_text())).kill()
 
 
 def test_a_notebook_is_tidied(toy):

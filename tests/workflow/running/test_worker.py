@@ -1,10 +1,9 @@
-"""What a worker does with its notebook: once in a kernel, once as a process, else with papermill in
-the hands of the test.
+"""What a worker does with its notebook: once in a kernel, else with papermill in the hands of the
+test.
 """
 
 import ast
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -15,9 +14,8 @@ from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 from papermill.exceptions import PapermillExecutionError
 
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, parse
 from ntpcompanion.workflow.running import worker
-from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, parse
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 CELLS = [
@@ -115,22 +113,6 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     assert all(0 <= each < 30 for each in done.cell_seconds)
 
 
-def test_a_worker_as_a_process(tmp_path):
-    job = job_of(tmp_path)
-    with subprocess.Popen(
-        job.write(tmp_path / "job.json"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        messages = [message for line in process.stdout if (message := parse(line))]
-        assert process.wait(60) == 0
-    assert messages[:2] == BEGUN
-    assert len(messages[2].cell_seconds) == 2
-    assert 2**24 < messages[2].peak_memory <= worker._peak_memory()
-    assert nbformat.read(job.output, as_version=4).cells[-1].outputs[0].data["text/plain"] == "3"
-
-
 def test_the_memory_is_unknown_on_windows(monkeypatch):
     monkeypatch.setattr(worker, "resource", None)
     assert worker._peak_memory() == 0
@@ -202,13 +184,3 @@ def test_a_notebook_that_cannot_be_written_ends_the_worker_with_a_sentence(
     with pytest.raises(SystemExit, match=r"Could not write .*executed.ipynb"):
         worker.main(str(job))
     assert said() == BEGUN
-
-
-def test_a_worker_ends_with_its_runner_after_it_has_shut_its_kernel(
-    job, papermill_that, monkeypatch
-):
-    graces = []
-    monkeypatch.setattr(worker, "end_with_parent", lambda grace: graces.append(grace))
-    papermill_that(lambda cell: None)
-    assert worker.main(str(job)) == 0
-    assert graces == [10.0]
