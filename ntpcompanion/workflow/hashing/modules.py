@@ -15,8 +15,7 @@ from ntpcompanion.workflow.hashing.bindings import (
     last_name,
 )
 from ntpcompanion.workflow.hashing.statements import Reference, Statement, read_statement
-from ntpcompanion.workflow.hashing.stub_names import not_python
-from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES
+from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES, not_python
 
 Seen = tuple[tuple[str, str], ...]  # modules and names on the way, against circles
 UNKNOWN = "?"  # what a module does not show to have
