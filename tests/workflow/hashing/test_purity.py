@@ -78,6 +78,11 @@ CAUGHT = {
     "in a method": "class A:\n    def go(self, x):\n        check_size('x', x)\n        return x\n"
     "def half(x):\n    return caught(A(), x)\n"
     "def caught(a, x):\n    try:\n        return a.go(x)\n    except ValueError:\n        return 1",
+    "by a call without arguments": "def inner(*x):\n    check_size('x', x)\n    return x\n"
+    "def half(x):\n    try:\n        return inner()\n    except ValueError:\n        return 1",
+    "by a method without arguments": "class A:\n    def go(self, *x):\n        check_size('x', x)\n"
+    "        return self\ndef half(x):\n    a = A()\n    try:\n        return a.go()\n"
+    "    except ValueError:\n        return 1",
     "handed on": "def inner(x):\n    check_size('x', x)\n    return x\n"
     "def half(x):\n    return caught(inner, x)\n"
     "def caught(f, x):\n    try:\n        return f(x)\n    except ValueError:\n        return 1",

@@ -36,30 +36,6 @@ def test_a_cycle_of_imports_ends(toy):
     }
 
 
-def test_changes_are_named():
-    old = {
-        "code cells": "a" * 64,
-        "parameters": {"n": 1, "k": 2},
-        "package source": {"x.py": "a" * 64},
-        "python": "3.11",
-    }
-    new = {
-        "code cells": "b" * 64,
-        "parameters": {"n": 2, "s": 0},
-        "package source": {"x.py": "b" * 64},
-        "python": "3.12",
-    }
-    assert what_changed(old, new) == [
-        "code cells: changed",
-        "parameters: k is gone",
-        "parameters: n: 1 → 2",
-        "parameters: s is new",
-        "package source: x.py changed",
-        "python: 3.11 → 3.12",
-    ]
-    assert what_changed(new, new) == []
-
-
 def test_imports_relative_to_a_folder_above_are_followed(toy):
     folder = toy.project.package / "deep" / "deeper"
     folder.mkdir(parents=True)

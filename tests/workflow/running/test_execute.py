@@ -16,13 +16,11 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.job import Cell, Failed, line_of
 from ntpcompanion.workflow.running.results import Result
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the fake workers are shell scripts")
-KERNEL = {"name": "python3", "display_name": "Python 3"}
 
 
 @pytest.fixture
@@ -99,15 +97,6 @@ def test_what_is_fresh_is_kept_and_what_happens_is_reported(instant):
     assert runner.execute([]) == []
 
 
-def test_durations_are_those_of_the_clock(instant, monkeypatch):
-    monkeypatch.setattr(
-        runner, "time", SimpleNamespace(perf_counter=itertools.count(100.0, 1.2345).__next__)
-    )
-    outcome = instant.execute(names=["coin"])["coin"]
-    assert outcome.seconds == pytest.approx(3 * 1.2345)
-    assert Result.load(outcome.run.results).seconds == 1.23
-
-
 def test_a_run_that_cannot_be_written_fails_with_a_sentence(instant, monkeypatch):
     def reject(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -179,29 +168,6 @@ def test_what_a_cell_leaves_running_is_not_waited_for(toy):
     assert outcome.status == "done", outcome.message
     pid = outcome.run.stem.with_name("coin-files") / "pid"
     psutil.Process(int(pid.read_text())).kill()
-
-
-def test_a_notebook_is_tidied(toy):
-    cell = nbformat.v4.new_code_cell(
-        "# Parameters\nn = 1000\nrates = [\n    0.5,\n]\nseed = 0\n", execution_count=2
-    )
-    cell.metadata = {
-        "tags": ["injected-parameters"],
-        "papermill": {"duration": 1},
-        "execution": {},
-        "collapsed": False,
-    }
-    comment = nbformat.v4.new_code_cell("# kept\nn = 1000")
-    node = nbformat.v4.new_notebook(
-        cells=[cell, comment], metadata={"papermill": {"output_path": None}, "kernelspec": KERNEL}
-    )
-    toy.edit("notebooks/coin.md", "seed = 0  # of the generator", "rates = [0.5]\nseed = 0")
-    runner.tidy(node, find_notebooks(toy.project)["coin"])
-    assert node.metadata == {"kernelspec": KERNEL}
-    assert cell.metadata == {"tags": ["injected-parameters"]}
-    assert cell.source == "n = 1000  # throws\nrates = [\n    0.5,\n]\nseed = 0"
-    assert comment.source == "# kept\nn = 1000"
-    assert [each["id"] for each in node.cells] == ["cell-000", "cell-001"]
 
 
 def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatch):
