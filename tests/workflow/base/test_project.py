@@ -38,13 +38,6 @@ def test_the_packages_are_those_of_the_settings_else_the_one_that_runs(toy):
     assert hash(found) == hash(Project(root, *found.packages[:1], found.packages[1:]))
 
 
-def test_a_setting_that_is_wrong_is_a_sentence(toy):
-    path = toy.project.root / "pyproject.toml"
-    path.write_text("[tool.ntpcompanion]\npackage = 'toypkq'\n")
-    with pytest.raises(WorkflowError, match=r"no folder toypkq or src/toypkq .*There are: toypkg"):
-        Project.find()
-
-
 def test_one_at_a_time_and_the_next_when_it_is_done(toy):
     for _ in range(2):
         with toy.project.lock():

@@ -56,22 +56,3 @@ def test_the_first_outputs_are_kept_and_all_measurements(client):
     sent(client, "error", ename="E", evalue="", traceback=[])
     kept = [out.get("data", {}).get("text/plain") for out in client.nb.cells[0].outputs]
     assert kept == ["0", "1", "5", None]
-
-
-def test_what_was_left_out_is_said(client, monkeypatch):
-    def execute_cell(self, cell, cell_index, **_):
-        printed(client, "1\n2\n3\n4\n")
-        sent(client, "display_data", data={"text/plain": "a"}, metadata={})
-        return cell
-
-    monkeypatch.setattr(bounded.PapermillNotebookClient, "execute_cell", execute_cell)
-    client.execute_cell(client.nb.cells[0], 0)
-    assert texts(client)[-1] == "\n… and 2 characters more, which are not kept.\n"
-    (note,) = client.nb.metadata[bounded.NOTES]
-    assert note.startswith("code cell 1 showed more than 3 lines or 2 outputs: 2 characters")
-    client.nb.cells[0].outputs.clear()
-    monkeypatch.setattr(
-        bounded.PapermillNotebookClient, "execute_cell", lambda *_, **__: printed(client, "1\n")
-    )
-    client.execute_cell(client.nb.cells[0], 0)
-    assert texts(client) == ["1\n"]

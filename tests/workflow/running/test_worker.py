@@ -1,6 +1,4 @@
-"""What a worker does with its notebook: once in a kernel, else with papermill in the hands of the
-test.
-"""
+"""What a worker does with its notebook. How cells fail is shown by the drills."""
 
 import ast
 import json
@@ -10,12 +8,10 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from papermill.exceptions import PapermillExecutionError
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from ntpcompanion.workflow.running import worker
-from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, parse
+from ntpcompanion.workflow.running.job import Cell, Job, parse
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 CELLS = [
@@ -25,7 +21,6 @@ CELLS = [
     new_code_cell("n"),
 ]
 NOTEBOOK = nbformat.writes(new_notebook(cells=CELLS, metadata=KERNEL))
-INJECTED = new_code_cell("n = 3", metadata={"tags": ["injected-parameters"]})
 ASKED = """import json, os, sys
 _ = open("text.txt").read()
 from ipykernel.connect import get_connection_info
@@ -61,28 +56,6 @@ def said(capfd):
     ]
 
 
-@pytest.fixture
-def papermill_that(monkeypatch):
-    """A function: papermill starts and ends the cells in order, the injected one among them, and
-    this is what the last one does.
-    """
-
-    def install(last):
-        def execute_notebook(node, output, parameters, on_cell_start, on_cell_executed, **_):
-            node.cells.insert(2, INJECTED)
-            for index, cell in enumerate(node.cells):
-                on_cell_start(cell=cell, cell_index=index)
-                if cell is node.cells[-1]:
-                    last(cell)
-                if cell.cell_type == "code":
-                    on_cell_executed(cell=cell, cell_index=index, execute_reply={})
-            return node
-
-        monkeypatch.setattr(worker.papermill, "execute_notebook", execute_notebook)
-
-    return install
-
-
 def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     installed = tmp_path / "share" / "kernels" / "python3"
     installed.mkdir(parents=True)
@@ -116,71 +89,3 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
 def test_the_memory_is_unknown_on_windows(monkeypatch):
     monkeypatch.setattr(worker, "resource", None)
     assert worker._peak_memory() == 0
-
-
-def raising(error):
-    """What a cell does that ends papermill with this error."""
-
-    def last(cell):
-        raise error
-
-    return last
-
-
-def leaving(cell):
-    """What a cell does that calls `sys.exit()`."""
-    cell.outputs = [new_output("error", ename="SystemExit", evalue="")]
-
-
-@pytest.mark.parametrize(
-    ("last", "error", "traceback"),
-    [
-        (
-            raising(PapermillExecutionError(4, 2, "n", "ValueError", "no", ["in f", "in g"])),
-            "ValueError: no",
-            "in f\nin g",
-        ),
-        (raising(CellTimeoutError("", 9.0, "n")), "the cell ran longer than its limit of 9 s", ""),
-        (raising(DeadKernelError("died")), "the kernel died; the machine may be out of memory", ""),
-        (leaving, "SystemExit: the cell ended the notebook early", ""),
-    ],
-    ids=["raises", "hangs", "dies", "leaves"],
-)
-def test_how_a_cell_failed_is_told(papermill_that, said, tmp_path, last, error, traceback):
-    papermill_that(last)
-    with pytest.raises(worker.CellFailed) as caught:
-        worker.execute(job_of(tmp_path))
-    assert caught.value.failed == Failed(2, "n", error, traceback)
-    assert said() == BEGUN
-
-
-@pytest.fixture
-def job(tmp_path, monkeypatch):
-    """The job of a worker in this process, where nobody waits for the end of the runner."""
-    monkeypatch.setattr(worker, "end_with_parent", lambda grace: None)
-    job_of(tmp_path).write(tmp_path / "job.json")
-    return tmp_path / "job.json"
-
-
-def test_what_the_runner_hears_in_the_end(job, papermill_that, said):
-    papermill_that(lambda cell: None)
-    assert worker.main(str(job)) == 0
-    assert [type(message) for message in said()] == [Cell, Cell, Done]
-    assert nbformat.read(job.with_name("executed.ipynb"), as_version=4).cells[2].source == "n = 3"
-    job.with_name("executed.ipynb").unlink()
-    job_of(job.parent).write(job)
-    papermill_that(raising(DeadKernelError("died")))
-    assert worker.main(str(job)) == 1
-    failed = Failed(2, "n", "the kernel died; the machine may be out of memory", "")
-    assert said() == [*BEGUN, failed]
-    assert not job.with_name("executed.ipynb").exists()
-
-
-def test_a_notebook_that_cannot_be_written_ends_the_worker_with_a_sentence(
-    job, papermill_that, said
-):
-    papermill_that(lambda cell: None)
-    job.with_name("executed.ipynb").mkdir()
-    with pytest.raises(SystemExit, match=r"Could not write .*executed.ipynb"):
-        worker.main(str(job))
-    assert said() == BEGUN
