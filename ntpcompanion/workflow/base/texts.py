@@ -24,14 +24,7 @@ def read_text(path: Path) -> str:
         raise WorkflowError(
             f"{path} cannot be read: {error}. It must be a text in UTF-8 that you may read."
         ) from error
-    return plain_lines(text, str(path))
-
-
-def plain_lines(text: str, where: str) -> str:
-    """`text` with lines ended by a line feed, and without a byte order mark. Raises WorkflowError
-    as `require_plain_lines`.
-    """
-    require_plain_lines(text, where)
+    require_plain_lines(text, str(path))
     return text.removeprefix(MARK).replace("\r\n", "\n")
 
 

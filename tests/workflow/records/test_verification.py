@@ -10,7 +10,7 @@ from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.sweeps.campaign import Options
-from tests.workflow.halves import PLAN, STUDY
+from tests.workflow.halves import PLAN, STORED, STUDY
 
 
 @pytest.fixture
@@ -121,17 +121,15 @@ def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
     assert len(seen) == 3, "another code, another draw"
 
 
-@pytest.mark.parametrize("count", [0, 4])
-def test_the_number_of_tasks_is_checked(made, count):
-    words = rf"`--verify` must lie in 1 … 3, the tasks of the record 'halves', got {count}"
-    with pytest.raises(WorkflowError, match=words):
-        verify_record(made.project, "halves", count, Options(jobs=1))
-
-
-def test_another_plan_is_not_the_stored_one(made):
-    made.plan_records(halves=PLAN | {"fixed": {"scale": 3}})
+def test_what_cannot_be_verified_is_a_sentence_before_anything_runs(study):
+    write_sealed(study.project.records / "halves.json", STORED)
+    for count in (0, 4):
+        words = rf"`--verify` must lie in 1 … 3, the tasks of the record 'halves', got {count}"
+        with pytest.raises(WorkflowError, match=words):
+            verify_record(study.project, "halves", count)
+    study.plan_records(halves=PLAN | {"fixed": {"scale": 3}})
     with pytest.raises(WorkflowError, match=r"'halves' was made by another plan"):
-        verify_record(made.project, "halves", 1, Options(jobs=1))
+        verify_record(study.project, "halves", 1)
 
 
 def test_the_command(made):
