@@ -227,7 +227,8 @@ class _Reach:
             return False
         if statement not in known:
             known[statement] = only_raises(self.packages, module, statement)
-        return known[statement]
+        attributes = {getattr(each, "attr", "") for each in ast.walk(statement.node)}
+        return known[statement] and not attributes & self.choice.methods
 
     def follow(self, statement: Statement, module: Module, reference: Reference) -> None:
         bounds = self.packages.resolve(module, reference)

@@ -52,8 +52,8 @@ def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, objec
     name.
     """
     where = f"Notebook {notebook.name!r}"
-    given = parse_assignments(texts, "-p").items()
-    named = [(lookup(notebook.parameters, name, where), text) for name, text in given]
+    assigned = parse_assignments(texts, "-p").items()
+    named = [(lookup(notebook.parameters, name, where), text) for name, text in assigned]
     return {each.name: parse_value(each, text, where) for each, text in named}
 
 

@@ -31,25 +31,26 @@ def bound(node: nbformat.NotebookNode) -> list[str]:
 
 def _bound(cell: nbformat.NotebookNode) -> Counter[str]:
     """Bound the outputs of a cell; the numbers of characters and outputs that were left out."""
-    left, lines, characters, kept = Counter[str](), Counter[str](), Counter[str](), []
+    left, lines, characters = Counter[str](), Counter[str](), Counter[str]()
+    outputs = []
     for out in cell.outputs:
         if out.output_type == "stream":
-            first = out.text[: CHARACTERS - characters[out.name]].splitlines(keepends=True)
-            first = "".join(first[: LINES - lines[out.name]])
+            all_lines = out.text[: CHARACTERS - characters[out.name]].splitlines(keepends=True)
+            first = "".join(all_lines[: LINES - lines[out.name]])
             left["characters"] += len(out.text) - len(first)
             characters[out.name] += len(first)
             lines[out.name] += first.count("\n")
             out.text = first
-            kept += [out] if first else []
+            outputs += [out] if first else []
         elif (
             left["shown"] < OUTPUTS
             or out.output_type == "error"
             or {MEASUREMENT_MIME, RECORD_MIME} & set(out.get("data", {}))
         ):
-            kept.append(out)
+            outputs.append(out)
             left["shown"] += 1
         else:
             left["outputs"] += 1
-    cell.outputs = kept
+    cell.outputs = outputs
     del left["shown"]
     return left
