@@ -12,11 +12,10 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
-from ntpcompanion.workflow.base.messages import Done
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import execute as runner
-from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.job import Done, Job
 from tests.toy import executed, executed_once, importable, no_kernel, toy  # noqa: F401
 from tests.workflow.halves import PLAN, STUDY
 

@@ -9,7 +9,6 @@
 - `environment`: the environment variables of processes that make numbers
 - `processes`: programs started, heard, given up after a time, ended with their parent
 - `git`: git on the folder of a project
-- `messages`: what a worker says to its runner
 - `tracing`: a process that imports from sources and logs what it reads
 - `installed`: what is installed in this environment, by content
 - `browser`: the browser that reads and prints the pages

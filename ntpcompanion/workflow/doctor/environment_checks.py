@@ -26,8 +26,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.cells import code_cells
-from ntpcompanion.workflow.running.job import Job
-from ntpcompanion.workflow.running.sockets import socket_folder
+from ntpcompanion.workflow.running.job import Job, socket_folder
 from ntpcompanion.workflow.site.render import require_jupyter_book_1
 
 LIMIT = 60  # seconds for a program that is asked: several times what one takes from a cold disk

@@ -1,8 +1,7 @@
 """What code rests on: the definitions and files that a piece of it reaches.
 
-- `sources`: which files of the package a piece of code depends on
+- `sources`: which files of the package a piece of code depends on, through public names too
 - `used_names`: the names that a piece of code uses of the modules it imports
-- `stub_names`: the modules that define the public names of a package
 - `reach`: the definitions that an experiment rests on, for its records
 - `statements`: what a statement of a module refers to, by the scopes of Python
 - `bindings`: what statements and imports bind in their scope

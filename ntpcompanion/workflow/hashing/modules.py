@@ -15,8 +15,7 @@ from ntpcompanion.workflow.hashing.bindings import (
     last_name,
 )
 from ntpcompanion.workflow.hashing.statements import Reference, Statement, read_statement
-from ntpcompanion.workflow.hashing.stub_names import not_python
-from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES
+from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES, not_python
 
 Seen = tuple[tuple[str, str], ...]  # modules and names on the way, against circles
 UNKNOWN = "?"  # what a module does not show to have
@@ -58,7 +57,7 @@ class Packages:
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = {folder.name: folder for folder in folders}
         self._modules: dict[str, Module | None] = {}
-        self.looked_at: dict[Statement, frozenset[str] | None] = {}  # of functions, as asked for
+        self.only_raise: dict[Statement, bool] = {}  # functions, as asked for
         self.hashes: dict[tuple[object, ...], str] = {}  # of statements, as asked for
         self._bounds: dict[tuple[Module, Reference], list[Bound]] = {}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ntpcompanion.workflow.hashing.bindings import Import
-from ntpcompanion.workflow.hashing.catching import attributes_in, caught_in, methods
+from ntpcompanion.workflow.hashing.catching import may_be_caught, methods_of
 from ntpcompanion.workflow.hashing.elsewhere import (
     BLIND_BUILTINS,
     IMPORTERS,
@@ -27,11 +27,11 @@ from ntpcompanion.workflow.hashing.elsewhere import (
 from ntpcompanion.workflow.hashing.modules import Bound, Module, Packages, is_lazy
 from ntpcompanion.workflow.hashing.purity import (
     DECORATOR,
+    bound_to,
     is_from,
-    is_marked,
     is_simple_call,
-    looked_at,
     only_checks,
+    only_raises,
     stands_for,
 )
 from ntpcompanion.workflow.hashing.statements import Reference, Statement
@@ -46,12 +46,11 @@ class _Choice:
     introspected: bool = False
     registers: bool = False
     methods: set[str] = field(default_factory=set)  # of classes: what looks like data may run
-    caught: set[int] = field(default_factory=set)  # statements whose calls of checks count
-    all_caught: bool = False
+    caught: bool = False  # an error of a check may be: all of them count
 
     def state(self) -> tuple[object, ...]:
-        sizes = (len(self.handed), len(self.methods), len(self.caught))
-        return (*sizes, self.introspected, self.registers, self.all_caught)
+        sizes = (len(self.handed), len(self.methods))
+        return (*sizes, self.introspected, self.registers, self.caught)
 
 
 def definition_hashes(
@@ -194,7 +193,7 @@ class _Reach:
         counted: set[str] = set()  # functions whose annotations are checked where it matters
         for part in statement.parts:
             if part.kind in ("check", "marks"):
-                ours = not self._caught(statement) and only_checks(
+                ours = not self.choice.caught and only_checks(
                     self.packages, module, statement, part.node, self.choice.methods
                 )
                 if part.kind == "check" and ours:
@@ -213,26 +212,23 @@ class _Reach:
             ):
                 self.left_out.add(id(part.node))
 
-    def _caught(self, statement: Statement) -> bool:
-        return self.choice.all_caught or id(statement) in self.choice.caught
-
     def _is_check(self, module: Module, statement: Statement, node: ast.AST) -> bool:
-        if self._caught(statement) or not is_simple_call(node):
+        if self.choice.caught or not is_simple_call(node):
             return False
-        if {each.attr for each in attributes_in(ast.walk(node))} & self.choice.methods:
+        if {getattr(each, "attr", "") for each in ast.walk(node)} & self.choice.methods:
             return False
         called = node.value.func  # type: ignore[attr-defined]  # is_simple_call: a call
-        references = [each for each in statement.references if each.nodes[-1] is called]
-        bound = [one for each in references for one in self.packages.resolve(module, each)]
+        bound = bound_to(self.packages, module, statement, called)
         return bool(bound) and all(map(self._may_only_raise, bound))
 
     def _may_only_raise(self, bound: Bound) -> bool:
-        if bound.statement is None or bound.module is None:
+        module, statement, known = bound.module, bound.statement, self.packages.only_raise
+        if module is None or statement is None:
             return False
-        if not is_marked(self.packages, bound.module, bound.statement):
-            return False
-        names = looked_at(self.packages, bound.module, bound.statement)
-        return names is not None and not names & self.choice.methods
+        if statement not in known:
+            known[statement] = only_raises(self.packages, module, statement)
+        attributes = {getattr(each, "attr", "") for each in ast.walk(statement.node)}
+        return known[statement] and not attributes & self.choice.methods
 
     def follow(self, statement: Statement, module: Module, reference: Reference) -> None:
         bounds = self.packages.resolve(module, reference)
@@ -248,7 +244,7 @@ class _Reach:
             self.nodes[id(reference.nodes[-1])] = name
             return
         kind = stands_for(bounds[0])
-        if kind is not None and not self._caught(statement):
+        if kind is not None and not self.choice.caught:
             self.replaced[id(reference.nodes[-1])] = kind
             return
         labels = []
@@ -314,10 +310,8 @@ class _Reach:
         """What this pass says about the next one."""
         choice = self.choice
         choice.handed |= {name for each in self.labels for name in each.handed}
-        choice.methods |= {name for each in self.labels for name in methods(each)}
-        caught = caught_in(self.labels, self.next, self.outside, self.of_libraries)
-        choice.all_caught |= caught is None
-        choice.caught |= {id(each) for each in caught or ()}
+        choice.methods |= {name for each in self.labels for name in methods_of(each)}
+        choice.caught |= may_be_caught(self.labels, self.next, self.outside, self.of_libraries)
 
     def _hash(self, statement: Statement) -> str:
         names = {id(node) for each in statement.references for node in each.nodes}

@@ -1,17 +1,30 @@
-"""Which files of the book's packages a piece of code depends on: its imports, and theirs."""
+"""Which files of the book's packages a piece of code depends on: its imports, and theirs.
 
+The public names of a package stand in its stub `__init__.pyi`: lines `from .svm import
+solve_ntp_svm as solve_ntp_svm` say in which module each of them is defined, for type checkers and
+for `lazy_loader`, which loads that module when the name is first asked for.
+"""
+
+import ast
+import functools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
 from ntpcompanion.workflow.hashing.elsewhere import file_hashes, may_look_for_modules
 from ntpcompanion.workflow.hashing.purity import DECORATOR
-from ntpcompanion.workflow.hashing.stub_names import Package, not_python
-from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, belonging, names_used
+from ntpcompanion.workflow.hashing.used_names import (
+    NO_PYTHON,
+    ONE_PARSES,
+    WHOLE,
+    names_used,
+    not_python,
+)
 
 # they evaluate what stands in annotations, and load no module
 EVALUATE = {DECORATOR, "ntpcompanion.annotation_checks"}
+STUB = "__init__.pyi"
 
 
 def source_hashes(code: str, *packages: Path) -> dict[str, str]:
@@ -23,47 +36,104 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
     inside functions count. Where a file may look for modules by names that cannot be seen here, all
     files of its package count. Raises WorkflowError naming a file that is not Python.
     """
-    known = {folder.name: Package(folder) for folder in packages}
-    # `../other/module.py` for a second package
-    above = {folder.name: Path(os.path.relpath(folder, packages[0])) for folder in packages}
-    todo = _tracked(names_used(code), known)
-    done: set[str] = set()
-    read: set[Path] = set()
+    known, scan = {folder.name: folder for folder in packages}, _Scan(packages[0])
     hashes: dict[str, str] = {}
+    if may_look_for_modules(code, known):
+        hashes = {name: value for each in packages for name, value in scan.all_files(each).items()}
+    todo, done, read = set(names_used(code)), set[str](), set[Path]()
     while todo:
         name = todo.pop()
         done.add(name)
-        first = name.partition(".")[0]
-        for place in known[first].resolve(name):
+        first, *parts = name.split(".")
+        for place in scan.through(known[first], parts) if first in known else ():
             if isinstance(place, tuple):
-                hashes[(above[first] / place[0]).as_posix()] = place[1]
+                hashes[place[0]] = place[1]
             elif place not in read:
                 read.add(place)
-                file = place.relative_to(known[first].folder)
+                module = ".".join([first, *place.relative_to(known[first]).with_suffix("").parts])
                 # a checkout with the line ends of Windows is the same code
                 data = read_input(place).replace(b"\r\n", b"\n")
-                todo |= _names_in(place, data, (first, *file.parent.parts), known) - done
-                hashes[(above[first] / file).as_posix()] = sha256(data)
-                own_name = ".".join([first, *file.with_suffix("").parts])
-                if own_name not in EVALUATE and may_look_for_modules(data, known):
-                    hashes |= _all_files(packages[0], known[first].folder)
-    if may_look_for_modules(code, known):
-        for folder in packages:
-            hashes |= _all_files(packages[0], folder)
+                todo |= _names_in(place, data, module.rpartition(".")[0]) - done
+                hashes[scan.relative(place)] = sha256(data)
+                if module not in EVALUATE and may_look_for_modules(data, known):
+                    hashes |= scan.all_files(known[first])
     return dict(sorted(hashes.items()))
 
 
-def _all_files(first: Path, folder: Path) -> dict[str, str]:
-    above = Path(os.path.relpath(folder, first))
-    return {(above / name).as_posix(): hash_ for name, hash_ in file_hashes(folder).items()}
+class _Scan:
+    """Packages as they stand: each folder and stub is looked at once; paths are relative to the
+    `first` package.
+    """
+
+    def __init__(self, first: Path) -> None:
+        self.first = first
+        self.entries, self.stub = functools.cache(_entries), functools.cache(read_stub)
+
+    def relative(self, path: Path) -> str:
+        """`../other/module.py` for a second package."""
+        return Path(os.path.relpath(path, self.first)).as_posix()
+
+    def all_files(self, folder: Path) -> dict[str, str]:
+        return {self.relative(folder / name): hash_ for name, hash_ in file_hashes(folder).items()}
+
+    def through(
+        self, folder: Path, parts: Sequence[str], *, public: bool = True
+    ) -> Iterator[Path | tuple[str, str]]:
+        """What decides the meaning of a dotted name in a folder: the files of modules that are
+        loaded on the way, and for each name that a stub passes on where it is defined. The other
+        names of a stub make no difference.
+        """
+        if "__init__.py" in self.entries(folder):
+            yield folder / "__init__.py"
+        if not parts:
+            return
+        first, *rest = parts
+        if f"{first}/" in self.entries(folder):
+            yield from self.through(folder / first, rest)
+        elif f"{first}.py" in self.entries(folder):
+            yield folder / f"{first}.py"
+        # a module and a function of the stub may have the same name
+        names = self.stub(folder) if public else {}
+        for name in names if first == WHOLE else {first} & names.keys():
+            yield f"{self.relative(folder / STUB)}: {name}", names[name]
+            further = [WHOLE] if first == WHOLE else rest
+            yield from self.through(folder, [*names[name].split("."), *further], public=False)
 
 
-def _tracked(names: Iterable[str], packages: Iterable[str]) -> set[str]:
-    return {name for package in packages for name in belonging(names, package)}
-
-
-def _names_in(path: Path, data: bytes, parents: Iterable[str], packages: Iterable[str]) -> set[str]:
+def _names_in(path: Path, data: bytes, parent: str) -> frozenset[str]:
     try:
-        return _tracked(names_used(data, ".".join(parents)), packages)
+        return names_used(data, parent)
     except NO_PYTHON as error:
         raise not_python(path, error) from error
+
+
+def _entries(folder: Path) -> set[str]:
+    """The names of files in a folder, and those of folders with a slash; none if there is none."""
+    if not folder.is_dir():
+        return set()
+    with os.scandir(folder) as entries:
+        return {f"{entry.name}/" if entry.is_dir() else entry.name for entry in entries}
+
+
+def read_stub(folder: Path) -> dict[str, str]:
+    """The public names of a package, each with its place relative to the package: a module, or a
+    module and what it defines. Empty if it has no stub.
+    """
+    stub = folder / STUB
+    try:
+        return dict(_names_of(read_input(stub))) if stub.is_file() else {}
+    except NO_PYTHON as error:
+        raise not_python(stub, error) from error
+
+
+# asked for in every scan of the package; what the file says now is read each time
+@functools.cache
+def _names_of(stub: bytes) -> Iterable[tuple[str, str]]:
+    with ONE_PARSES:
+        tree = ast.parse(stub)
+    return [
+        (alias.name, f"{line.module}.{alias.name}" if line.module else alias.name)
+        for line in tree.body
+        if isinstance(line, ast.ImportFrom) and line.level == 1
+        for alias in line.names
+    ]

@@ -4,7 +4,9 @@ import ast
 import functools
 import threading
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.hashing.bindings import absolute, imports_of
 
 # CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
@@ -77,6 +79,9 @@ def _chains(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
             yield place.id, ".".join(reversed(attributes))
 
 
-def belonging(names: Iterable[str], package: str) -> set[str]:
-    """Those of `names` that lie in `package`."""
-    return {name for name in names if name.split(".")[0] == package}
+def not_python(path: Path, error: BaseException) -> WorkflowError:
+    """The sentence for a file that cannot be parsed."""
+    reason = str(error).replace("<unknown>", path.name) or type(error).__name__
+    return WorkflowError(
+        f"{path} is not Python, so nothing that imports it can run: {reason}. Fix the file."
+    )

@@ -155,15 +155,20 @@ def parse_value(parameter: Parameter, text: str, where: str) -> object:
     """
     if isinstance(parameter.default, str):
         return text
-    words = {"true": True, "false": False, "none": None}
-    if text.lower() in words:
-        return words[text.lower()]
     try:
-        value = ast.literal_eval(text)
+        return literal(text)
     except NO_LITERAL:
         if parameter.default is None:
             return text
         raise _wrong_type(parameter, text, where) from None
+
+
+def literal(text: str) -> object:
+    """What a text of the command line stands for: a literal of Python, with lists for tuples, or a
+    word for true, false and none. Raises one of NO_LITERAL.
+    """
+    words = {"true": True, "false": False, "none": None}
+    value = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
     return list(value) if isinstance(value, tuple) else value
 
 

@@ -1,6 +1,7 @@
 """`notebooks/profiles.yml`: the parameters of every notebook under smoke, book and paper."""
 
 from collections.abc import Sequence
+from unicodedata import normalize
 
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -47,16 +48,25 @@ def check_profile(profile: str) -> str:
 
 def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, object]:
     """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever
-    plans the run checks the values. Raises WorkflowError for what is not NAME=VALUE, for an unknown
-    name, and for one that is given twice.
+    plans the run checks the values. Raises WorkflowError as `parse_assignments`, and for an unknown
+    name.
     """
-    where, overrides = f"Notebook {notebook.name!r}", {}
+    where = f"Notebook {notebook.name!r}"
+    assigned = parse_assignments(texts, "-p").items()
+    named = [(lookup(notebook.parameters, name, where), text) for name, text in assigned]
+    return {each.name: parse_value(each, text, where) for each, text in named}
+
+
+def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
+    """`["NAME=VALUE", ...]` as they are given to an option of the command line, by name as Python
+    spells it. Raises WorkflowError for another form, and for a name that comes twice.
+    """
+    assignments: dict[str, str] = {}
     for text in texts:
         name, equals, value = text.partition("=")
-        if not equals:
-            raise WorkflowError(f"`-p {text}` must have the form NAME=VALUE.")
-        parameter = lookup(notebook.parameters, name, where)
-        if parameter.name in overrides:
-            raise WorkflowError(f"`-p {name}=...` is given twice. Give it once.")
-        overrides[parameter.name] = parse_value(parameter, value, where)
-    return overrides
+        if not equals or not name:
+            raise WorkflowError(f"`{option} {text}` must have the form NAME=VALUE.")
+        if normalize("NFKC", name) in assignments:
+            raise WorkflowError(f"`{option} {name}=...` is given twice. Give it once.")
+        assignments[normalize("NFKC", name)] = value
+    return assignments

@@ -8,12 +8,11 @@
 - `start`: its environment, and the places that it may read besides
 - `confine`: the program that closes all other places
 - `undeclared`: what a run asked for and did not declare, in sentences
-- `job`: what a worker receives
+- `job`: what a worker receives, and what it says
 - `workers`: how workers are started, and end with the runner
 - `worker`: the process that executes one notebook with papermill
-- `bounded`: papermill's engine with a bound on the outputs of a cell
+- `bounded`: a bound on the outputs of a cell
 - `kernel`: the kernel, without configuration of the user or the machine
-- `sockets`: the private folder of a kernel, for its sockets, home and temporary files
 - `results`: the results file beside an executed notebook
 - `history`: the values of claims, kept for each build and machine
 """

@@ -16,7 +16,6 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.installed import distributions_of, library_states
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, Message, parse
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
@@ -31,7 +30,15 @@ from ntpcompanion.workflow.running.freshness import (
     other_files,
     require_laid_out,
 )
-from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.job import (
+    Cell,
+    Done,
+    Failed,
+    Job,
+    Message,
+    parse,
+    socket_folder,
+)
 from ntpcompanion.workflow.running.layout import Layout, lay_out
 from ntpcompanion.workflow.running.results import (
     Result,
@@ -48,7 +55,6 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
-from ntpcompanion.workflow.running.sockets import socket_folder
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.running.workers import Workers
 

@@ -2,14 +2,11 @@
 the runner. The kernel is a process of its own, started anew for each notebook.
 """
 
-import contextlib
 import importlib
 import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
@@ -28,11 +25,10 @@ from traitlets.config import Config
 from ntpcompanion.workflow.base import tracing
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, send
 from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
-from ntpcompanion.workflow.running import bounded
-from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.bounded import bound
+from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, Message, line_of
 from ntpcompanion.workflow.running.start import Start, kernel_file
 
 try:
@@ -44,25 +40,6 @@ except ImportError:  # Windows has none; the peak memory is then unknown
 GRACE = 10.0  # seconds in which a worker whose runner has ended may shut its kernel
 
 
-@dataclass(frozen=True)
-class Executed:
-    """An executed notebook, the seconds that each code cell took, and what the processes of its
-    kernel wrote down.
-    """
-
-    node: nbformat.NotebookNode
-    cell_seconds: list[float]
-    log: tracing.Log
-
-
-class CellFailed(Exception):
-    """A cell raised, ran out of time, or took its kernel down."""
-
-    def __init__(self, failed: Failed) -> None:
-        super().__init__(failed.error)
-        self.failed = failed
-
-
 def main(job_file: str) -> int:
     """Execute the notebook that the job names; write it to the job's output and tell the runner
     what it took; 0 if every cell ran.
@@ -70,50 +47,65 @@ def main(job_file: str) -> int:
     end_with_parent(grace=GRACE)
     job = Job.read(Path(job_file))
     try:
-        done = execute(job)
-        notes = done.node.metadata.pop(bounded.NOTES, [])
-        write_atomically(Path(job.output), nbformat.writes(done.node))
-    except CellFailed as failure:
-        send(failure.failed)
-        return 1
+        node, message = execute(job)
+        if node is not None:
+            write_atomically(Path(job.output), nbformat.writes(node))
     except WorkflowError as error:
         sys.exit(str(error))
-    log = done.log
-    measured, names = list(log.measured), (sorted(log.absent), sorted(log.modules))
-    send(Done(done.cell_seconds, _peak_memory(), log.read, *names, measured, notes))
-    return 0
+    _send(message)
+    return int(isinstance(message, Failed))
 
 
-def execute(job: Job) -> Executed:
-    """Run the notebook of a job with papermill in a kernel of its own. Raises CellFailed."""
+def execute(job: Job) -> tuple[nbformat.NotebookNode | None, Done | Failed]:
+    """Run the notebook of a job with papermill in a kernel of its own: the executed notebook, if
+    every cell ran, and what the runner is told.
+    """
     node = nbformat.reads(job.notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
-    bounded.register()
     log = Path(job.sockets, "log")
     try:
         manager = _own_kernel(Path(job.sockets), job, log)
-        with _failures_told(clock, job.cell_timeout, log):
-            node = papermill.execute_notebook(
-                node,
-                None,
-                job.parameters,
-                progress_bar=False,
-                cwd=job.folder,
-                kernel_name="python3",
-                engine_name=bounded.NAME,
-                execution_timeout=job.cell_timeout,
-                config=Config(KernelManager=manager),
-                on_cell_start=clock.start,
-                on_cell_executed=clock.stop,
-            )
+        node, failure = _executed(node, job, manager, clock)
         read = tracing.read_events(log)
     finally:
         shutil.rmtree(job.sockets, ignore_errors=True)
+    if failure is not None:
+        return None, Failed(clock.number, clock.source, *failure, sorted(read.absent))
+    names, measured = (sorted(read.absent), sorted(read.modules)), list(read.measured)
+    took = clock.seconds, _peak_memory()
+    return node, Done(*took, read.read, *names, measured, bound(node))
+
+
+def _executed(
+    node: nbformat.NotebookNode, job: Job, manager: dict[str, str], clock: "_Clock"
+) -> tuple[nbformat.NotebookNode, tuple[str, str] | None]:
+    """The executed notebook, and an error with its traceback if a cell raised, ran out of time, or
+    took its kernel down.
+    """
+    try:
+        node = papermill.execute_notebook(
+            node,
+            None,
+            job.parameters,
+            progress_bar=False,
+            cwd=job.folder,
+            kernel_name="python3",
+            execution_timeout=job.cell_timeout,
+            config=Config(KernelManager=manager),
+            on_cell_start=clock.start,
+            on_cell_executed=clock.stop,
+        )
+    except PapermillExecutionError as error:
+        return node, (f"{error.ename}: {error.evalue}", "\n".join(error.traceback))
+    except CellTimeoutError:
+        return node, (f"the cell ran longer than its limit of {job.cell_timeout:g} s", "")
+    except DeadKernelError:
+        return node, ("the kernel died; the machine may be out of memory", "")
     outputs = [output for cell in code_cells(node) for output in cell.outputs]
     if left := [output for output in outputs if output.output_type == "error"]:
         # papermill takes `sys.exit()` for an early end that went well; the cells below were not run
-        raise clock.failure(f"{left[0].ename}: the cell ended the notebook early", "")
-    return Executed(node, clock.seconds, read)
+        return node, (f"{left[0].ename}: the cell ended the notebook early", "")
+    return node, None
 
 
 def _own_kernel(scratch: Path, job: Job, log: Path) -> dict[str, str]:
@@ -138,44 +130,27 @@ def _own_kernel(scratch: Path, job: Job, log: Path) -> dict[str, str]:
     return manager
 
 
-@contextlib.contextmanager
-def _failures_told(clock: "_Clock", cell_timeout: float | None, log: Path) -> Iterator[None]:
-    """What papermill raises becomes a CellFailed of the cell that runs."""
-    clock.log = log
-    try:
-        yield
-    except PapermillExecutionError as error:
-        message = f"{error.ename}: {error.evalue}"
-        raise clock.failure(message, "\n".join(error.traceback)) from error
-    except CellTimeoutError as error:
-        message = f"the cell ran longer than its limit of {cell_timeout:g} s"
-        raise clock.failure(message, "") from error
-    except DeadKernelError as error:
-        raise clock.failure("the kernel died; the machine may be out of memory", "") from error
-
-
 class _Clock:
     """Times code cells, tells the runner of each, and remembers where a failure happened."""
 
     def __init__(self, total: int) -> None:
         self.total = total
         self.seconds: list[float] = []
-        self._number, self._source, self._began = 0, "", 0.0
-        self.log = Path()
+        self.number, self.source, self._began = 0, "", 0.0
 
     def start(self, cell: nbformat.NotebookNode, cell_index: int) -> None:
         if cell.cell_type == "code" and not is_injected(cell):
-            self._number, self._source = self._number + 1, cell.source
+            self.number, self.source = self.number + 1, cell.source
             self._began = time.perf_counter()
-            send(Cell(self._number, self.total))
+            _send(Cell(self.number, self.total))
 
     def stop(self, cell: nbformat.NotebookNode, cell_index: int, execute_reply: object) -> None:
         if not is_injected(cell):
             self.seconds.append(round(time.perf_counter() - self._began, 4))
 
-    def failure(self, error: str, traceback: str) -> CellFailed:
-        absent = sorted(tracing.read_events(self.log).absent)
-        return CellFailed(Failed(self._number, self._source, error, traceback, absent))
+
+def _send(message: Message) -> None:
+    print(line_of(message), flush=True)
 
 
 def _peak_memory() -> int:

@@ -5,7 +5,6 @@ with what made it.
 import json
 import os
 from collections.abc import Callable, Container, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -72,12 +71,10 @@ def finished_lines(
     return finished
 
 
-@contextmanager
-def appended(path: Path) -> Iterator[TextIO]:
+def appended(path: Path) -> TextIO:
     """The journal, open for `append`."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a", encoding="utf-8") as file:
-        yield file
+    return path.open("a", encoding="utf-8")
 
 
 def append(journal: TextIO, line: Line) -> Line:

@@ -10,6 +10,7 @@ from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import Campaign, Progress
 from ntpcompanion.workflow.sweeps.executors import fitting_jobs, require_jobs
 from ntpcompanion.workflow.sweeps.grid import LIMIT, require_values
@@ -55,25 +56,6 @@ def read_sweep(
     shared = parse_assignments(fixed, "-p")
     fixed_values = {name: target.read(name, text) for name, text in shared.items()}
     return plan_sweep(target, values, fixed_values, notebooks=notebooks, retry=retry)
-
-
-def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
-    """`["NAME=VALUE", ...]` as they are given to an option of the command line, by name.
-
-    Raises
-    ------
-    WorkflowError
-        another form, or a name that comes twice.
-    """
-    assignments: dict[str, str] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise WorkflowError(f"`{option} {text}` must have the form NAME=VALUE.")
-        if name in assignments:
-            raise WorkflowError(f"`{option} {name}=...` is given twice. Give it once.")
-        assignments[name] = value
-    return assignments
 
 
 def parse_values(

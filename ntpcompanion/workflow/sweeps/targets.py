@@ -5,7 +5,6 @@ is started and settle them as `points`, have `notes` on them for the user, and m
 point.
 """
 
-import ast
 import dataclasses
 import shutil
 from dataclasses import dataclass, field
@@ -22,7 +21,12 @@ from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
 from ntpcompanion.workflow.notebooks.parameter_checks import run_checks
-from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value
+from ntpcompanion.workflow.notebooks.parameters import (
+    NO_LITERAL,
+    literal,
+    lookup,
+    parse_value,
+)
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
@@ -124,12 +128,10 @@ class ExperimentTarget:
 
     def read(self, parameter: str, text: str) -> object:
         """A literal of Python, else the text itself; `points` checks names and types."""
-        words = {"true": True, "false": False, "none": None}
         try:
-            value = words[text.lower()] if text.lower() in words else ast.literal_eval(text)
-        except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+            return literal(text)
+        except NO_LITERAL:
             return text
-        return list(value) if isinstance(value, tuple) else value
 
     def takes_text(self, parameter: str) -> bool:
         """By the type of the field."""

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, files_below, read_input, sha256
+from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.hashing.elsewhere import file_hashes
 
 
 @dataclass(frozen=True)
@@ -55,12 +56,8 @@ def environment(required: Requirements) -> dict[str, str]:
         if name in os.environ:
             facts[f"the variable {name}"] = f"with the hash {sha256(os.environ[name])[:8]}"
     for package in required.packages:
-        folder = package_folder(package)
-        for path in sorted(files_below(folder)):
-            if path.suffix == ".py":
-                # a checkout with the line ends of Windows is the same code
-                source = read_input(path).replace(b"\r\n", b"\n")
-                facts[f"{package}/{path.relative_to(folder).as_posix()}"] = sha256(source)
+        files = file_hashes(package_folder(package)).items()
+        facts |= {f"{package}/{name}": value for name, value in files if name.endswith(".py")}
     return facts
 
 

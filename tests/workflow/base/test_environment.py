@@ -42,11 +42,3 @@ def test_models_are_looked_for_where_they_usually_lie(toy, monkeypatch, tmp_path
     monkeypatch.setenv("HF_HOME", "/models")
     assert clean_environment(project)["HF_HOME"] == "/models"
     assert "HF_HOME" not in clean_environment(toy.project)
-
-
-def test_an_interpreter_there_imports_the_project_first_and_nothing_of_the_user(
-    toy, monkeypatch, tmp_path
-):
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "planted"))
-    path = clean_environment(toy.project)["PYTHONPATH"].split(os.pathsep)
-    assert path == [str(toy.project.root), str(ROOT)]

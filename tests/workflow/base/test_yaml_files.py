@@ -69,13 +69,6 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path, plant):
         read_yaml(tmp_path / "a.yml")
 
 
-@pytest.mark.parametrize("character", ["\x0c", "\x85", "\u2028"], ids=ascii)
-def test_a_text_in_which_a_line_may_end_elsewhere_is_named(tmp_path, character):
-    (tmp_path / "a.yml").write_text(f"a: 1\nb: two{character}c: 3\n", encoding="utf-8")
-    with pytest.raises(WorkflowError, match=rf"a.yml, line 2: U\+{ord(character):04X} \("):
-        read_yaml(tmp_path / "a.yml")
-
-
 WORDS = ["coin", "smoke", "n", "file", "root", "id", "function", "grid", "glob"]
 LEAVES = (
     st.none()

@@ -1,5 +1,6 @@
 import pytest
 
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.running.freshness import what_changed
 
@@ -33,30 +34,6 @@ def test_a_cycle_of_imports_ends(toy):
         "half.py",
         "two.py",
     }
-
-
-def test_changes_are_named():
-    old = {
-        "code cells": "a" * 64,
-        "parameters": {"n": 1, "k": 2},
-        "package source": {"x.py": "a" * 64},
-        "python": "3.11",
-    }
-    new = {
-        "code cells": "b" * 64,
-        "parameters": {"n": 2, "s": 0},
-        "package source": {"x.py": "b" * 64},
-        "python": "3.12",
-    }
-    assert what_changed(old, new) == [
-        "code cells: changed",
-        "parameters: k is gone",
-        "parameters: n: 1 → 2",
-        "parameters: s is new",
-        "package source: x.py changed",
-        "python: 3.11 → 3.12",
-    ]
-    assert what_changed(new, new) == []
 
 
 def test_imports_relative_to_a_folder_above_are_followed(toy):
@@ -164,3 +141,33 @@ def test_a_moved_name_is_said_with_its_old_and_new_place(toy, room):
     after = source_hashes(USERS["nail"], toy.project.package)
     lines = what_changed({"package source": before}, {"package source": after})
     assert "package source: room/__init__.pyi: nail: 'iron.nail' → 'wood.nail'" in lines
+
+
+@pytest.mark.parametrize(
+    ("name", "files"),
+    [
+        ("tools.saw", ["tools.py"]),
+        ("lamp", ["lamp.py"]),
+        ("box.lid", ["inner/__init__.py", "inner/box.py"]),
+        ("private.f", ["private.py"]),
+        ("nothing", []),
+    ],
+)
+def test_a_public_name_may_be_a_module_or_called_like_its_own_or_lie_deeper(toy, room, name, files):
+    (room / "__init__.pyi").write_text(
+        "from . import tools as tools\nfrom .lamp import lamp\nfrom .inner.box import box as box\n"
+    )
+    (room / "inner").mkdir()
+    for module in ("tools", "lamp", "private", "inner/__init__", "inner/box"):
+        (room / f"{module}.py").write_text("")
+    found = source_hashes(f"from toypkg import room\nroom.{name}", toy.project.package)
+    assert {each for each in found if ":" not in each} == {
+        *("__init__.py", "room/__init__.py"),
+        *(f"room/{each}" for each in files),
+    }
+
+
+def test_a_stub_that_is_no_python_is_named(toy, room):
+    (room / "__init__.pyi").write_text("from .wood import\n")
+    with pytest.raises(WorkflowError, match=r"room/__init__\.pyi is not Python.*Fix the file"):
+        source_hashes(USERS["chair"], toy.project.package)

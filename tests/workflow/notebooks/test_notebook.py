@@ -6,10 +6,9 @@ from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.notebook import (
     choose,
     find_notebooks,
-    imported_modules,
     read_notebook,
 )
-from ntpcompanion.workflow.notebooks.profiles import check_profile, parse_overrides, read_profiles
+from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from tests.workflow.base.test_texts import AMBIGUOUS
 
 
@@ -43,19 +42,6 @@ def test_a_front_matter_that_is_not_whole_says_where_there_is_one(toy):
         WorkflowError, match=r"(?s)'display_name' is a required.*from another notebook"
     ):
         read_notebook(toy.project.notebooks / "coin.md")
-
-
-@pytest.mark.parametrize("name", ["coins", "../coin", "coin.md", "/etc/passwd", "cöin"])
-def test_only_found_names_can_be_chosen(toy, name):
-    with pytest.raises(WorkflowError, match=r"No notebook .* Known: coin, words"):
-        choose(find_notebooks(toy.project), [name])
-
-
-def test_a_name_that_is_given_twice_is_one_notebook(toy):
-    assert [
-        notebook.name
-        for notebook in choose(find_notebooks(toy.project), ["words", "coin", "words"])
-    ] == ["words", "coin"]
 
 
 @pytest.mark.parametrize(
@@ -157,17 +143,6 @@ def test_a_mark_and_line_ends_of_windows_make_no_difference(toy):
     assert load_claims(toy.project)
 
 
-@pytest.mark.parametrize(
-    "code",
-    ["rest = (17\n        % 5)", "files = !ls", "%%html\n<p>", "if seed:\n    %time 1\nseed?"],
-)
-def test_ipython_decides_what_a_cell_is(toy, code):
-    first = "from ntpcompanion.workflow import"
-    cell = f"{code}\n```\n\n```{{code-cell}} ipython3\n{first}"
-    toy.edit("notebooks/coin.md", first, cell)
-    assert "toypkg.half" in imported_modules(read_notebook(toy.project.notebooks / "coin.md").node)
-
-
 NFC, NFD = "caf\u00e9", "cafe\u0301"
 
 
@@ -188,15 +163,6 @@ def test_a_name_is_matched_whichever_way_its_accents_are_encoded(toy, disk, othe
     (toy.project.notebooks / "profiles.yml").write_text(f"{NFC}: {{}}\n{NFD}: {{}}")
     with pytest.raises(WorkflowError, match="names one notebook twice"):
         read_profiles(toy.project, known)
-
-
-def test_overrides_are_strict(toy):
-    coin = find_notebooks(toy.project)["coin"]
-    assert parse_overrides(coin, ["n=5", "seed=1"]) == {"n": 5, "seed": 1}
-    with pytest.raises(WorkflowError, match=r"Notebook 'coin' has no parameter 'm'"):
-        parse_overrides(coin, ["m=1"])
-    with pytest.raises(WorkflowError, match=r"No profile 'quick'"):
-        check_profile("quick")
 
 
 @pytest.mark.parametrize(

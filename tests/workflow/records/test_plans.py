@@ -21,6 +21,7 @@ from tests.workflow.halves import PLAN
         ({"grid": {1: [1]}}, r"halves.grid.1.\[key\]: Input should be a valid string, got 1"),
         ({"grid": {}}, r"Dictionary should have at least 1 item"),
         ({"grid": {"n": []}}, r"List should have at least 1 item"),
+        ({"grid": {"n": [1, 1]}}, r"`n` gives 1 twice: give each value once"),
         ({"seeds": 1}, r"Extra inputs are not permitted"),
     ],
 )

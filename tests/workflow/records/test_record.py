@@ -30,13 +30,6 @@ OTHERS += [
 ]
 
 
-def test_what_is_such_a_record_is_read(study):
-    write_sealed(study.project.records / "halves.json", STORED)
-    assert load_record(study.project, "halves").made.startswith(
-        "2026, 1 s of computing on A chip, 2 cores"
-    )
-
-
 @pytest.mark.parametrize("change", OTHERS, ids=str)
 def test_what_is_no_such_record_is_not_read(study, change):
     write_sealed(

@@ -22,21 +22,19 @@ def changed(*path, value):
     return found
 
 
-def test_equal_results_have_no_difference():
-    assert differences(STORED, changed("d", value=12)) == []
-    assert largest_deviation(STORED, changed("d", value=12)) == 0
-
-
-def test_durations_are_not_compared():
-    found = changed("curve", 0, "seconds", value=99.0)
+@pytest.mark.parametrize(
+    ("path", "value", "deviation"),
+    [
+        (("d",), 12, 0),
+        (("curve", 0, "seconds"), 99.0, 0),
+        (("curve", 1, "kl"), 0.125 * (1 + 1e-8), 1e-8),
+    ],
+    ids=["equal", "a duration", "rounding"],
+)
+def test_what_is_no_difference(path, value, deviation):
+    found = changed(*path, value=value)
     assert differences(STORED, found) == []
-    assert largest_deviation(STORED, found) == 0
-
-
-def test_rounding_is_no_difference_but_is_reported():
-    found = changed("curve", 1, "kl", value=0.125 * (1 + 1e-8))
-    assert differences(STORED, found) == []
-    assert largest_deviation(STORED, found) == pytest.approx(1e-8, rel=1e-6)
+    assert largest_deviation(STORED, found) == pytest.approx(deviation, rel=1e-6)
 
 
 def test_what_is_almost_zero_may_round_to_zero():

@@ -204,9 +204,3 @@ def test_a_record_holds_the_tasks_of_its_plan(study, results, words):
             read()
         assert words in str(caught.value)
     assert checksum(STORED)
-
-
-def test_a_plan_gives_each_value_once(study):
-    study.plan_records(halves={**STORED["plan"], "grid": {"n": [1, 1]}})
-    with pytest.raises(WorkflowError, match=r"`n` gives 1 twice: give each value once"):
-        make_record(study.project, "halves")

@@ -4,26 +4,23 @@ with no process at all.
 
 import errno
 import itertools
-import json
 import os
 import re
 import sys
 import threading
-from dataclasses import asdict, replace
+from dataclasses import replace
 from types import SimpleNamespace
 
 import nbformat
+import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.messages import MARK, Cell, Failed
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running import execute as runner
+from ntpcompanion.workflow.running.job import Cell, Failed, line_of
 from ntpcompanion.workflow.running.results import Result
-from tests.toy import ROOT
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the fake workers are shell scripts")
-KERNEL = {"name": "python3", "display_name": "Python 3"}
 
 
 @pytest.fixture
@@ -100,15 +97,6 @@ def test_what_is_fresh_is_kept_and_what_happens_is_reported(instant):
     assert runner.execute([]) == []
 
 
-def test_durations_are_those_of_the_clock(instant, monkeypatch):
-    monkeypatch.setattr(
-        runner, "time", SimpleNamespace(perf_counter=itertools.count(100.0, 1.2345).__next__)
-    )
-    outcome = instant.execute(names=["coin"])["coin"]
-    assert outcome.seconds == pytest.approx(3 * 1.2345)
-    assert Result.load(outcome.run.results).seconds == 1.23
-
-
 def test_a_run_that_cannot_be_written_fails_with_a_sentence(instant, monkeypatch):
     def reject(*_):
         raise OSError(errno.ENOSPC, "No space left on device")
@@ -145,14 +133,8 @@ FAILED = Failed(1, "f()", "E: x", "\x1b[31min f\x1b[0m")
 
 def saying(*messages):
     """A line of shell that says these messages to the runner, and something that is none."""
-    return "\n".join(
-        [
-            "cat <<'END'",
-            "printed by a kernel",
-            *(MARK + json.dumps(asdict(message)) for message in messages),
-            "END",
-        ]
-    )
+    lines = ["cat <<'END'", "printed by a kernel", *map(line_of, messages), "END"]
+    return "\n".join(lines)
 
 
 @POSIX
@@ -177,42 +159,15 @@ def test_how_a_worker_ended_is_said(toy, worker_that, script, words):
     assert heard == [*([("cell", 2, 2)] if "kill" in script else []), ("failed", 0, 2)]
 
 
-@POSIX
-def test_a_worker_gets_one_thread_no_chance_no_date_and_the_package_of_the_project(
-    toy, worker_that, monkeypatch
-):
-    monkeypatch.setenv("PYTHONPATH", "/of/the/user")
-    monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    worker_that(
-        'echo "$OMP_NUM_THREADS, $PYTHONHASHSEED, $SOURCE_DATE_EPOCH, $PYTHONPATH" >&2; exit 3'
-    )
-    assert (
-        f"1, 0, 0, {toy.project.root}{os.pathsep}{ROOT}\n"
-        in toy.execute(names=["coin"])["coin"].message
-    )
-
-
-def test_a_notebook_is_tidied(toy):
-    cell = nbformat.v4.new_code_cell(
-        "# Parameters\nn = 1000\nrates = [\n    0.5,\n]\nseed = 0\n", execution_count=2
-    )
-    cell.metadata = {
-        "tags": ["injected-parameters"],
-        "papermill": {"duration": 1},
-        "execution": {},
-        "collapsed": False,
-    }
-    comment = nbformat.v4.new_code_cell("# kept\nn = 1000")
-    node = nbformat.v4.new_notebook(
-        cells=[cell, comment], metadata={"papermill": {"output_path": None}, "kernelspec": KERNEL}
-    )
-    toy.edit("notebooks/coin.md", "seed = 0  # of the generator", "rates = [0.5]\nseed = 0")
-    runner.tidy(node, find_notebooks(toy.project)["coin"])
-    assert node.metadata == {"kernelspec": KERNEL}
-    assert cell.metadata == {"tags": ["injected-parameters"]}
-    assert cell.source == "n = 1000  # throws\nrates = [\n    0.5,\n]\nseed = 0"
-    assert comment.source == "# kept\nn = 1000"
-    assert [each["id"] for each in node.cells] == ["cell-000", "cell-001"]
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs `os.fork`")
+def test_what_a_cell_leaves_running_is_not_waited_for(toy):
+    left = "import os, time\npid = os.fork()\nif not pid:\n    os.setsid()\n    time.sleep(600)\n"
+    left += "open('pid', 'w').write(str(pid))\nfrom toypkg.half import half"
+    toy.edit("notebooks/coin.md", "from toypkg.half import half", left)
+    outcome = toy.execute(names=["coin"])["coin"]
+    assert outcome.status == "done", outcome.message
+    pid = outcome.run.stem.with_name("coin-files") / "pid"
+    psutil.Process(int(pid.read_text())).kill()
 
 
 def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatch):

@@ -6,7 +6,6 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.freshness import (
     _input_path,
     input_hashes,
-    key,
     key_parts,
     other_files,
     what_changed,
@@ -63,21 +62,6 @@ def test_inputs_and_records_are_known_by_their_content(toy):
         WorkflowError, match=r"'words' shows the record 'halves', but .*halves.json is missing"
     ):
         input_hashes(toy.project, shown, {"text": "words.txt"})
-
-
-def test_equal_parts_have_one_key_and_others_another():
-    parts = {"parameters": {"n": 1, "m": 2}, "python": "3.11"}
-    assert key(parts) == key({"python": "3.11", "parameters": {"m": 2, "n": 1}})
-    assert (
-        len(
-            {
-                key(parts),
-                key({**parts, "python": "3.12"}),
-                key({**parts, "parameters": {"n": 2, "m": 2}}),
-            }
-        )
-        == 3
-    )
 
 
 def test_what_a_run_read_besides_is_named_and_must_not_have_changed(toy):

@@ -7,13 +7,11 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import checksum
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,
     complaints,
     outputs_digest,
-    require_listed_records,
 )
 from tests.workflow.checking.test_baselines import result
 
@@ -112,44 +110,6 @@ def test_a_claim_is_measured_once():
         match=r"Notebook 'coin' measures toy.half more than once. One claim, one number",
     ):
         collect_measurements(node, "coin")
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"stderr": -1}, "`stderr` of 'toy.half' must not be negative"),
-        ({"value": "0.5"}, "`value` of 'toy.half' must be a number"),
-        ({"seed": "<script>"}, "`seed` of 'toy.half' must be an integer or None, got '<script>'"),
-        ({"more": 1}, "missing or unknown: more"),
-    ],
-)
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_forged_measurement_is_refused(tmp_path, change, words):
-    node, path = notebook(), tmp_path / "coin.json"
-    node.cells[2].outputs[0].data[MEASUREMENT_MIME].update(change)
-    with pytest.raises(
-        WorkflowError, match=rf"Notebook 'coin' shows what is not a measurement: .*{words}"
-    ):
-        collect_measurements(node, "coin")
-    result("coin", toy_half=HALF).save(path)
-    assert Result.load(path).measurements == [HALF]
-    data = json.loads(path.read_text())
-    data["measurements"][0].update(change)
-    path.write_text(json.dumps(data | {"checksum": checksum(data)}))
-    with pytest.raises(WorkflowError, match=rf"coin.json: .*{words}.* Run the notebook again"):
-        Result.load(path)
-
-
-def test_a_record_is_shown_if_it_is_listed(toy):
-    words = find_notebooks(toy.project)["words"]
-    node = notebook(outputs=[new_output("display_data", {RECORD_MIME: {"name": "halves"}})])
-    with pytest.raises(
-        WorkflowError,
-        match=r"'words' shows the record halves, .*: add `ntp: {records: \[halves\]}`",
-    ):
-        require_listed_records(node, words)
-    toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves, others]")
-    require_listed_records(node, find_notebooks(toy.project)["words"])
 
 
 def test_what_a_cell_wrote_to_stderr_is_told_with_its_number():

@@ -8,7 +8,7 @@ from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import input_files, key_parts
-from ntpcompanion.workflow.running.runs import load_executed, plan, unused_defaults
+from ntpcompanion.workflow.running.runs import load_executed, plan
 from ntpcompanion.workflow.sweeps.sweep_command import read_sweep
 
 
@@ -93,21 +93,6 @@ def test_an_executed_notebook_that_is_no_notebook_is_damaged(instant, damage):
         WorkflowError, match=r"coin.ipynb is missing or damaged \(.*Error\): run the notebook again"
     ):
         load_executed(run.page)
-
-
-def test_only_an_edited_default_that_is_overruled_is_said(instant):
-    smoke, book = (instant.runs(profile, ["coin"])[0] for profile in ("smoke", "book"))
-    assert unused_defaults(smoke) == [], "never run"
-    instant.execute("smoke", ["coin"])
-    instant.execute("book", ["coin"])
-    assert unused_defaults(smoke) == []
-    instant.edit("notebooks/coin.md", "n = 1000", "n = 2000")
-    instant.edit("notebooks/coin.md", "seed = 0", "seed = 1")
-    smoke, book = (instant.runs(profile, ["coin"])[0] for profile in ("smoke", "book"))
-    assert unused_defaults(smoke) == [
-        "the notebook's n = 2000 is not used at profile smoke: notebooks/profiles.yml says 10."
-    ]
-    assert unused_defaults(book) == [], "it is used there"
 
 
 def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):

@@ -1,23 +1,17 @@
-"""What a worker does with its notebook: once in a kernel, once as a process, else with papermill in
-the hands of the test.
-"""
+"""What a worker does with its notebook. How cells fail is shown by the drills."""
 
 import ast
 import json
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 import nbformat
 import pytest
-from nbclient.exceptions import CellTimeoutError, DeadKernelError
-from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
-from papermill.exceptions import PapermillExecutionError
+from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from ntpcompanion.workflow.base.messages import Cell, Done, Failed, parse
 from ntpcompanion.workflow.running import worker
-from ntpcompanion.workflow.running.job import Job
+from ntpcompanion.workflow.running.job import Cell, Job, parse
 
 KERNEL = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
 CELLS = [
@@ -27,7 +21,6 @@ CELLS = [
     new_code_cell("n"),
 ]
 NOTEBOOK = nbformat.writes(new_notebook(cells=CELLS, metadata=KERNEL))
-INJECTED = new_code_cell("n = 3", metadata={"tags": ["injected-parameters"]})
 ASKED = """import json, os, sys
 _ = open("text.txt").read()
 from ipykernel.connect import get_connection_info
@@ -63,28 +56,6 @@ def said(capfd):
     ]
 
 
-@pytest.fixture
-def papermill_that(monkeypatch):
-    """A function: papermill starts and ends the cells in order, the injected one among them, and
-    this is what the last one does.
-    """
-
-    def install(last):
-        def execute_notebook(node, output, parameters, on_cell_start, on_cell_executed, **_):
-            node.cells.insert(2, INJECTED)
-            for index, cell in enumerate(node.cells):
-                on_cell_start(cell=cell, cell_index=index)
-                if cell is node.cells[-1]:
-                    last(cell)
-                if cell.cell_type == "code":
-                    on_cell_executed(cell=cell, cell_index=index, execute_reply={})
-            return node
-
-        monkeypatch.setattr(worker.papermill, "execute_notebook", execute_notebook)
-
-    return install
-
-
 def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     installed = tmp_path / "share" / "kernels" / "python3"
     installed.mkdir(parents=True)
@@ -95,9 +66,9 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
         new_notebook(cells=[*CELLS[:3], new_code_cell(ASKED)], metadata=KERNEL)
     )
     (tmp_path / "text.txt").write_text("read by a cell")
-    done = worker.execute(job_of(tmp_path, notebook=source, cell_timeout=60.0))
+    node, done = worker.execute(job_of(tmp_path, notebook=source, cell_timeout=60.0))
     n, interpreter, folder, sockets, ipython, transport, slow = ast.literal_eval(
-        done.node.cells[-1].outputs[0].text
+        node.cells[-1].outputs[0].text
     )
     assert (n, interpreter, folder) == (3, sys.executable, str(tmp_path)), (
         "a kernel of that name that a user has installed is not used"
@@ -109,106 +80,12 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     written = capfd.readouterr()
     assert [message for line in written.out.split("\n") if (message := parse(line))] == BEGUN
     assert "Executing" not in written.err, "no progress bar: the runner tells of cells"
-    assert done.log.read == {}, "what lies in its folder was laid out for it"
-    assert {"ipykernel", "numpy"} <= done.log.modules | {"numpy"}
+    assert done.read == {}, "what lies in its folder was laid out for it"
+    assert "ipykernel" in done.modules
     assert len(done.cell_seconds) == 2
     assert all(0 <= each < 30 for each in done.cell_seconds)
-
-
-def test_a_worker_as_a_process(tmp_path):
-    job = job_of(tmp_path)
-    with subprocess.Popen(
-        job.write(tmp_path / "job.json"),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as process:
-        messages = [message for line in process.stdout if (message := parse(line))]
-        assert process.wait(60) == 0
-    assert messages[:2] == BEGUN
-    assert len(messages[2].cell_seconds) == 2
-    assert 2**24 < messages[2].peak_memory <= worker._peak_memory()
-    assert nbformat.read(job.output, as_version=4).cells[-1].outputs[0].data["text/plain"] == "3"
 
 
 def test_the_memory_is_unknown_on_windows(monkeypatch):
     monkeypatch.setattr(worker, "resource", None)
     assert worker._peak_memory() == 0
-
-
-def raising(error):
-    """What a cell does that ends papermill with this error."""
-
-    def last(cell):
-        raise error
-
-    return last
-
-
-def leaving(cell):
-    """What a cell does that calls `sys.exit()`."""
-    cell.outputs = [new_output("error", ename="SystemExit", evalue="")]
-
-
-@pytest.mark.parametrize(
-    ("last", "error", "traceback"),
-    [
-        (
-            raising(PapermillExecutionError(4, 2, "n", "ValueError", "no", ["in f", "in g"])),
-            "ValueError: no",
-            "in f\nin g",
-        ),
-        (raising(CellTimeoutError("", 9.0, "n")), "the cell ran longer than its limit of 9 s", ""),
-        (raising(DeadKernelError("died")), "the kernel died; the machine may be out of memory", ""),
-        (leaving, "SystemExit: the cell ended the notebook early", ""),
-    ],
-    ids=["raises", "hangs", "dies", "leaves"],
-)
-def test_how_a_cell_failed_is_told(papermill_that, said, tmp_path, last, error, traceback):
-    papermill_that(last)
-    with pytest.raises(worker.CellFailed) as caught:
-        worker.execute(job_of(tmp_path))
-    assert caught.value.failed == Failed(2, "n", error, traceback)
-    assert said() == BEGUN
-
-
-@pytest.fixture
-def job(tmp_path, monkeypatch):
-    """The job of a worker in this process, where nobody waits for the end of the runner."""
-    monkeypatch.setattr(worker, "end_with_parent", lambda grace: None)
-    job_of(tmp_path).write(tmp_path / "job.json")
-    return tmp_path / "job.json"
-
-
-def test_what_the_runner_hears_in_the_end(job, papermill_that, said):
-    papermill_that(lambda cell: None)
-    assert worker.main(str(job)) == 0
-    assert [type(message) for message in said()] == [Cell, Cell, Done]
-    assert nbformat.read(job.with_name("executed.ipynb"), as_version=4).cells[2].source == "n = 3"
-    job.with_name("executed.ipynb").unlink()
-    job_of(job.parent).write(job)
-    papermill_that(raising(DeadKernelError("died")))
-    assert worker.main(str(job)) == 1
-    failed = Failed(2, "n", "the kernel died; the machine may be out of memory", "")
-    assert said() == [*BEGUN, failed]
-    assert not job.with_name("executed.ipynb").exists()
-
-
-def test_a_notebook_that_cannot_be_written_ends_the_worker_with_a_sentence(
-    job, papermill_that, said
-):
-    papermill_that(lambda cell: None)
-    job.with_name("executed.ipynb").mkdir()
-    with pytest.raises(SystemExit, match=r"Could not write .*executed.ipynb"):
-        worker.main(str(job))
-    assert said() == BEGUN
-
-
-def test_a_worker_ends_with_its_runner_after_it_has_shut_its_kernel(
-    job, papermill_that, monkeypatch
-):
-    graces = []
-    monkeypatch.setattr(worker, "end_with_parent", lambda grace: graces.append(grace))
-    papermill_that(lambda cell: None)
-    assert worker.main(str(job)) == 0
-    assert graces == [10.0]

@@ -41,19 +41,10 @@ def run(plan):
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
-THREADS = """
-import os
-
-def run(plan):
-    if plan.n:
-        os._exit(plan.n)
-    return Result(value=os.environ["OMP_NUM_THREADS"])
-"""
 STUDIES = {
     "note": NOTE,
     "pair": PAIR,
     "fail_beside": FAIL_BESIDE,
-    "threads": THREADS,
 }
 
 
@@ -160,19 +151,3 @@ def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
         computed(study, "note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
     assert 0 < sizes[0] < sizes[1]
     assert len((study.project.root / "calls.txt").read_text().split()) < 20
-
-
-def test_tasks_have_one_thread_and_one_that_is_killed_is_named(study, tmp_path, monkeypatch):
-    noted = []
-    monkeypatch.setenv("OMP_NUM_THREADS", "64")
-    (line,) = computed(study, "threads", [{"n": 0}], tmp_path / "log.jsonl", jobs=1)
-    assert line["result"] == {"value": "1"}
-    with pytest.raises(
-        WorkflowError,
-        match=r"A process of the sweep was killed; the machine may be out of memory.\n0 of 1 tasks",
-    ):
-        computed(study, "threads", [{"n": 3}], tmp_path / "other.jsonl", jobs=1, note=noted.append)
-    assert noted == [
-        "A process of the sweep was killed; the machine may be out of memory. Its task {'n': 3} is "
-        "tried once more."
-    ], "it is tried twice, and not more often"

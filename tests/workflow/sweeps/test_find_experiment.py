@@ -15,11 +15,6 @@ def study(importable):
     return load_experiment(importable.project, "halves")
 
 
-def test_an_experiment_is_a_module_found_by_name(study):
-    assert study.__name__ == "toypkg.experiments.halves"
-    assert study.run(study.Plan(n=3)) == study.Result(value=1.5)
-
-
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [

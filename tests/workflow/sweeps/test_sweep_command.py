@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import Progress
 from ntpcompanion.workflow.sweeps.grid import LIMIT
 from ntpcompanion.workflow.sweeps.sweep_command import (
     duration,
     in_words,
-    parse_assignments,
     parse_values,
     planned_in_words,
     read_sweep,
