@@ -13,6 +13,7 @@ from .any_text import unseen_successors as unseen_successors
 from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
+from .adam import adam_weights as adam_weights
 from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
 from .decoders import flow_limits as flow_limits
@@ -107,6 +108,7 @@ __all__ = [
     "adam_bias",
     "adam_limit",
     "adam_rate",
+    "adam_weights",
     "optimizer_runs",
     "both_verdicts",
     "flow_limits",
