@@ -81,9 +81,7 @@ from .flatness import trace_estimates as trace_estimates
 from .flatness import adam_drift as adam_drift
 from .flatness import enlarged_traces as enlarged_traces
 from .flatness import network_traces as network_traces
-from .planning.path_star_runs import runs_table as runs_table
-from .planning.path_star_runs import course_table as course_table
-from .planning.path_star_runs import describe_runs as describe_runs
+from .planning import path_star_study as path_star_study
 from .same_loss.study_suite import SuitePlan as SuitePlan
 from .same_loss.interventions import Continued as Continued
 from .same_loss.interventions import Noise as Noise
@@ -176,9 +174,7 @@ __all__ = [
     "adam_drift",
     "enlarged_traces",
     "network_traces",
-    "runs_table",
-    "course_table",
-    "describe_runs",
+    "path_star_study",
     "SuitePlan",
     "Continued",
     "Noise",
