@@ -18,6 +18,7 @@ from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
 from .decoders import flow_limits as flow_limits
 from .decoders import least_norm as least_norm
+from .decoders import small_limits as small_limits
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
 from .languages import exact_conditionals as exact_conditionals
@@ -111,6 +112,7 @@ __all__ = [
     "both_verdicts",
     "flow_limits",
     "least_norm",
+    "small_limits",
     "geometry_text",
     "geometry_transformer",
     "exact_conditionals",
