@@ -22,6 +22,7 @@ from .decoders import small_limits as small_limits
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
 from .languages import exact_conditionals as exact_conditionals
+from .languages import text_contexts as text_contexts
 from .same_loss import pretraining as pretraining
 from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
@@ -116,6 +117,7 @@ __all__ = [
     "geometry_text",
     "geometry_transformer",
     "exact_conditionals",
+    "text_contexts",
     "pretraining",
     "downstream",
     "lookup_columns",
