@@ -39,6 +39,12 @@ def three_contexts(third: tuple[float, float]) -> ContextTable:
     return ContextTable(np.array([[1.0, 0.0], [0.0, 1.0], third]), p, np.full(3, 1 / 3))
 
 
+def penalized_path(table: ContextTable) -> Float[np.ndarray, "2 29"]:
+    """Norms and excess losses of the minima for falling penalties on the squared norm."""
+    path = penalized_minima(table, np.geomspace(1, 1e-7, 29))
+    return np.transpose([(np.linalg.norm(W), table.excess(W)) for W in path])
+
+
 class Plan(TextPlan):
     """A text, random tables of one shape, and small ones."""
 
@@ -129,6 +135,16 @@ class Result(experiment.Result):
         verdicts = self.random.decisions
         outcomes = verdicts.separable[verdicts.dim == verdicts.dim.min()]
         return estimate(*share_of(outcomes), len(outcomes))
+
+    @property
+    def farthest(self) -> float:
+        """The largest infimum of the excess loss that is reached where both conditions hold."""
+        return max(one.reached for one in self.minima if one.holds)
+
+    @property
+    def nearest(self) -> float:
+        """The least that is reached where one of them fails."""
+        return min(one.reached for one in self.minima if not one.holds)
 
     @property
     def minima_table(self) -> pd.DataFrame:
