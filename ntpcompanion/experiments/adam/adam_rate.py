@@ -9,7 +9,7 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from pydantic import BaseModel, ConfigDict, Field
 from scipy.optimize import brentq
 
@@ -229,17 +229,17 @@ class Angles:
         """Relative change from the first to the second half of the window, of the rate at which
         the logarithm of Adam's angle falls with log t: 0 for a power of t.
         """
-        times, logs = self.points["log_time"], np.log(self.points["adam"])
+        times, logs = self.points["log_time"], self.points["adam"].apply(np.log)
         halves = (self._steps >= LATE) & (self._steps <= BEND), self._steps >= BEND
         first, second = (slopes_of_seeds(times.loc[:, h], logs.loc[:, h]) for h in halves)
         return mean_effect(second / first - 1)
 
     @property
-    def _steps(self) -> pd.Index:
-        return self.points["adam"].columns
+    def _steps(self) -> Int[np.ndarray, " steps"]:
+        return np.asarray(self.points["adam"].columns)
 
     def _powers(self, part: np.ndarray) -> pd.DataFrame:
-        logs = np.log(self.points)
+        logs = self.points.apply(np.log)
         return pd.DataFrame(
             {
                 name: -slopes_of_seeds(logs[x].loc[:, part], logs[y].loc[:, part])

@@ -2,7 +2,7 @@
 the plane, where gradient descent grows towards another solution.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -77,8 +77,8 @@ def run(plan: Plan) -> Result:
     (['GD', 'Adam'], 24)
     """
     keep = np.linspace(plan.steps // 3, plan.steps, SNAPSHOTS).astype(int)
-    kept = {"steps": plan.steps, "keep": keep, "rng": stream(plan.seed, "start")}
-    adam = {"learning_rate": LEARNING_RATE, "betas": (PAPER.beta1, PAPER.beta2)}
+    kept: dict[str, Any] = {"steps": plan.steps, "keep": keep, "rng": stream(plan.seed, "start")}
+    adam: dict[str, Any] = {"learning_rate": LEARNING_RATE, "betas": (PAPER.beta1, PAPER.beta2)}
     solver = stream(plan.seed, "solver")
     p = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5]])
     small, start = ContextTable(PLANE, p, np.array([0.5, 0.5])), np.eye(3, 2)
@@ -93,9 +93,9 @@ def run(plan: Plan) -> Result:
     path = list(descend(table, optimizer="adam", **adam, **kept))
     norms = {"GD": np.ones((3, 2)), "Adam": weights}
     return Result(
-        predicted=predicted.ravel().tolist(),
-        measured=measured_weights(path, PAPER).ravel().tolist(),
-        ratios=(measured_weights(paths["Adam"], PAPER) / weights).ravel().tolist(),
+        predicted=tuple(predicted.ravel().tolist()),
+        measured=tuple(measured_weights(path, PAPER).ravel().tolist()),
+        ratios=tuple((measured_weights(paths["Adam"], PAPER) / weights).ravel().tolist()),
         plane=tuple(
             PlaneRun(
                 optimizer=name,

@@ -288,7 +288,11 @@ def entropy_floors(seed: int) -> dict[str, Effect]:
 def _one_context(plan: Plan) -> float:
     """With two tokens of three, (3/4, 1/4)."""
     one = ContextTable(np.ones((1, 1)), np.array([[0.75, 0.25, 0]]), np.ones(1))
-    keep = {"steps": plan.steps, "keep": [plan.steps], "rng": stream(plan.seed, "one context")}
+    keep: dict[str, Any] = {
+        "steps": plan.steps,
+        "keep": [plan.steps],
+        "rng": stream(plan.seed, "one context"),
+    }
     *_, after = descend(one, **OPTIMIZERS["NGD"], **keep)
     return float(OPTIMIZERS["NGD"]["learning_rate"] / np.linalg.norm(one.gradient(after.weights)))
 

@@ -2,7 +2,7 @@
 whose SVM is degenerate, and three in the plane.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -170,18 +170,16 @@ def _pair_times(last: float) -> Float[np.ndarray, " 60"]:
     return np.geomspace(3, last, 60)
 
 
-def _turned(last: float) -> list[list[float]]:
+def _turned(last: float) -> Matrix:
     times, pairs = _pair_times(last), [tilted_pair(tilt) for tilt in TILTS]
     svm = np.asarray(solve_ntp_svm(pairs[0], tol=1e-12).weights)
     flows = (gradient_flow(pair, times, tol=1e-9).weights for pair in pairs)
     both = zip(pairs, flows, strict=True)
     distances = [measure_alignment(pair, flow, svm).distance for pair, flow in both]
-    return [(distance * (2 * times**2)).tolist() for distance in distances]
+    return tuple(tuple((distance * (2 * times**2)).tolist()) for distance in distances)
 
 
-def _in_the_plane(
-    plan: Plan, plane: ContextTable, svm: Float[np.ndarray, "V d"]
-) -> dict[str, object]:
+def _in_the_plane(plan: Plan, plane: ContextTable, svm: Float[np.ndarray, "V d"]) -> dict[str, Any]:
     rng, times = stream(plan.seed, "plane start"), np.geomspace(1, plan.last_log_time, 61)
     _, *path = descend(
         plane, optimizer="gd", learning_rate=0.5, keep=60, steps=10 * plan.steps, rng=rng

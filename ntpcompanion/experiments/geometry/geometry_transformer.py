@@ -194,8 +194,8 @@ class Networks:
         ends, excess = self.ends, self.ends.excess
         reached = excess[excess < REACHED]
         return {
-            **ends.loc["text"].mean().add_prefix("tf_"),
-            **self.starts.loc["text"].mean().add_prefix("start_"),
+            **ends.loc[["text"]].mean().add_prefix("tf_"),
+            **self.starts.loc[["text"]].mean().add_prefix("start_"),
             "tf_excess": reached.max(),
             "tf_worst": excess.max(),
             "tf_reached": len(reached),

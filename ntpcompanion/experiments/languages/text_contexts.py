@@ -2,7 +2,7 @@
 entropy of the next token, also of prefixes of sequences that the text is cut into.
 """
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -195,7 +195,7 @@ def _opener(plan: Plan, tokens: Int[np.ndarray, " N"]) -> int:
     return int(max(often, key=lambda word: floors[word][2] - floors[word][1]))
 
 
-def _one_table(plan: Plan, sequences: Int[np.ndarray, "n T"]) -> dict[str, float]:
+def _one_table(plan: Plan, sequences: Int[np.ndarray, "n T"]) -> dict[str, Any]:
     """The loss of a random linear decoder over all prefixes, by automatic differentiation and as
     that of one table.
     """
