@@ -83,7 +83,6 @@ from .flatness import trace_estimates as trace_estimates
 from .flatness import adam_drift as adam_drift
 from .flatness import enlarged_traces as enlarged_traces
 from .flatness import network_traces as network_traces
-from .planning import path_star_study as path_star_study
 from .same_loss.study_suite import SuitePlan as SuitePlan
 from .same_loss.interventions import Continued as Continued
 from .same_loss.interventions import Noise as Noise
@@ -178,7 +177,6 @@ __all__ = [
     "adam_drift",
     "enlarged_traces",
     "network_traces",
-    "path_star_study",
     "SuitePlan",
     "Continued",
     "Noise",

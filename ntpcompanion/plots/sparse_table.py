@@ -33,11 +33,11 @@ def draw_text_table(passage: Axes, table: Axes, counts: ContextCounts, encoding:
         of the text.
     """
     size = min(_SHOWN, counts.context_of.size + counts.length)
-    found = passage_with_repeat(counts, encoding.tokens, size)
-    rows = found.contexts[:_ROWS].tolist()
+    place = passage_with_repeat(counts, encoding.tokens, size)
+    rows = place.contexts[:_ROWS].tolist()
     spelled = np.array([visible(token) for token in encoding.vocabulary])
     names = spelled[counts.contexts[rows]].tolist()
-    draw_passage(passage, spelled[encoding.tokens[found.start :][:size]].tolist(), names[0])
+    draw_passage(passage, spelled[encoding.tokens[place.start :][:size]].tolist(), names[0])
     draw_sparse_rows(table, counts, rows, [" ".join(each) for each in names])
 
 

@@ -274,8 +274,8 @@ class Case:
         """
         away = 1 - self.table.growth_predicted
         gain = self.table.growth_measured - self.table.growth_predicted
-        share = gain.sum() / away.sum()
-        return mean_effect(share + (gain - share * away) / away.mean())
+        ratio = gain.sum() / away.sum()
+        return mean_effect(ratio + (gain - ratio * away) / away.mean())
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,20 +77,24 @@ def run(plan: Plan) -> Result:
     (['GD', 'Adam'], 24)
     """
     keep = np.linspace(plan.steps // 3, plan.steps, SNAPSHOTS).astype(int)
-    kept: dict[str, Any] = {"steps": plan.steps, "keep": keep, "rng": stream(plan.seed, "start")}
+    run_settings: dict[str, Any] = {
+        "steps": plan.steps,
+        "keep": keep,
+        "rng": stream(plan.seed, "start"),
+    }
     adam: dict[str, Any] = {"learning_rate": LEARNING_RATE, "betas": (PAPER.beta1, PAPER.beta2)}
     solver = stream(plan.seed, "solver")
     p = np.array([[0.5, 0.5, 0], [0, 0.5, 0.5]])
     small, start = ContextTable(PLANE, p, np.array([0.5, 0.5])), np.eye(3, 2)
     weights = predict_adam_weights(small, rng=solver).weights
     paths = {
-        "GD": list(descend(small, optimizer="gd", learning_rate=0.5, start=start, **kept)),
-        "Adam": list(descend(small, optimizer="adam", start=start, **adam, **kept)),
+        "GD": list(descend(small, optimizer="gd", learning_rate=0.5, start=start, **run_settings)),
+        "Adam": list(descend(small, optimizer="adam", start=start, **adam, **run_settings)),
     }
     sizes = plan.num_contexts, plan.vocab_size, plan.support_size, plan.dim
     table = ContextTable.random(*sizes, stream(plan.seed, "pictured table"))
     predicted = predict_adam_weights(table, rng=solver, tol=TOLERANCE).weights
-    path = list(descend(table, optimizer="adam", **adam, **kept))
+    path = list(descend(table, optimizer="adam", **adam, **run_settings))
     norms = {"GD": np.ones((3, 2)), "Adam": weights}
     return Result(
         predicted=tuple(predicted.ravel().tolist()),

@@ -44,7 +44,7 @@ class Result(experiment.Result):
     last_log_time: Annotated[float, Field(description="of the plan")]
     offset: Annotated[float, Field(description="one context: log t less the multiple of W^mm")]
     constant: Annotated[float, Field(description="one context: (log t)² (1 − cos), log t = 1000")]
-    turned: Annotated[Matrix, Field(description="two contexts: 2 (log t)² (1 − cos), by tilt δ")]
+    scaled: Annotated[Matrix, Field(description="two contexts: 2 (log t)² (1 − cos), by tilt δ")]
     contexts: Annotated[Matrix, Field(description="in the plane")]
     support: Annotated[tuple[tuple[int, ...], ...], Field(description="of each of them")]
     svm: Annotated[Matrix, Field(description="W^mm in the plane")]
@@ -63,7 +63,7 @@ class Result(experiment.Result):
     def two_points(self) -> pd.DataFrame:
         """2 (log t)² (1 − cos) on two contexts, a row for each log t, a column for each tilt δ."""
         index = pd.Index(_pair_times(self.last_log_time), name="$\\log t$")
-        return pd.DataFrame(np.transpose(self.turned), index, TILTS)
+        return pd.DataFrame(np.transpose(self.scaled), index, TILTS)
 
     @property
     def predicted(self) -> pd.DataFrame:
@@ -148,7 +148,7 @@ def run(plan: Plan) -> Result:
     >>> plan = small_limits.Plan(planes=100, steps=100, last_log_time=1e4, seed=0)
     >>> found = small_limits.run(plan)
     >>> round(found.offset, 3), round(found.constant, 2)
-    (0.432, 0.0)
+    (0.432, 0.45)
     """
     one = ContextTable(np.ones((1, 1)), np.array([[0.75, 0.25, 0]]), np.ones(1))
     svm, late = np.asarray(solve_ntp_svm(one, tol=1e-12).weights), 1000.0
@@ -158,7 +158,7 @@ def run(plan: Plan) -> Result:
         last_log_time=plan.last_log_time,
         offset=float(late - np.vdot(end, svm) / np.vdot(svm, svm)),
         constant=float(late**2 * measure_alignment(one, end, svm).distance[0]),
-        turned=_turned(plan.last_log_time),
+        scaled=_scaled(plan.last_log_time),
         contexts=plane.embeddings.tolist(),
         support=(plane.next_token > 0).astype(int).tolist(),
         svm=np.asarray(solved.weights).tolist(),
@@ -170,7 +170,7 @@ def _pair_times(last: float) -> Float[np.ndarray, " 60"]:
     return np.geomspace(3, last, 60)
 
 
-def _turned(last: float) -> Matrix:
+def _scaled(last: float) -> Matrix:
     times, pairs = _pair_times(last), [tilted_pair(tilt) for tilt in TILTS]
     svm = np.asarray(solve_ntp_svm(pairs[0], tol=1e-12).weights)
     flows = (gradient_flow(pair, times, tol=1e-9).weights for pair in pairs)

@@ -185,8 +185,8 @@ class Networks:
     @property
     def over_proxy(self) -> Effect:
         """By how much the solution of the SVM predicts words better than the proxy."""
-        own = self.ends.loc["text"]
-        return paired_effect(own.words, own.proxy)
+        trained = self.ends.loc["text"]
+        return paired_effect(trained.words, trained.proxy)
 
     @property
     def numbers(self) -> dict[str, float]:

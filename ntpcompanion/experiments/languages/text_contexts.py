@@ -48,7 +48,7 @@ class Length(experiment.Result):
     t: Annotated[int, Field(description="tokens")]
     contexts: Annotated[int, Field(description="m_t, distinct ones")]
     mean: Annotated[float, Field(description="tokens that follow a context")]
-    most: Annotated[int, Field(description="the largest number of them")]
+    largest: Annotated[int, Field(description="number of them")]
     of_contexts: Annotated[float, Field(description="share with one successor")]
     of_positions: Annotated[float, Field(description="the same, by frequency")]
     floor: Annotated[float, Field(description="H_t, nats")]
@@ -81,7 +81,7 @@ class Result(experiment.Result):
         table = experiment.table_of(self.lengths)
         names = {
             "mean": "mean successors",
-            "most": "most successors",
+            "largest": "most successors",
             "of_contexts": "one-hot, of contexts",
             "of_positions": "one-hot, of positions",
             "floor": "floor (nats)",
@@ -168,7 +168,7 @@ def _length(counts: ContextCounts) -> Length:
         t=counts.length,
         contexts=counts.num_contexts,
         mean=float(counts.support_sizes.mean()),
-        most=int(counts.support_sizes.max()),
+        largest=int(counts.support_sizes.max()),
         of_contexts=counts.share_one_hot(by_frequency=False),
         of_positions=counts.share_one_hot(by_frequency=True),
         floor=counts.entropy,

@@ -91,7 +91,8 @@ def describe_runs(kinds: Mapping[str, pd.DataFrame]) -> dict[str, float]:
     step as `steps`; in per cent A_1 as `first`, `best` and the mean `exact`, `memorized`,
     `follows`, and the least and largest `later` and the least `follows` as `later_min`,
     `later_max`, `follows_min`; the mean `stall` and `order`; numbers of runs with `later` at least
-    0.98 as `cheats`, at least 0.9 as `near_cheats`, and with A_1 below 0.6 as `guesses`.
+    0.98 as `cheats`, at least 0.9 as `near_cheats`, and with A_1 below 0.6 as `guesses`. Raises
+    ValueError for no kind.
     """
     if not kinds:
         raise ValueError("`kinds` must hold at least one table of runs, got none.")
