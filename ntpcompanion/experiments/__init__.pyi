@@ -13,15 +13,18 @@ from .any_text import unseen_successors as unseen_successors
 from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
+from .adam import adam_weights as adam_weights
 from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
 from .decoders import flow_limits as flow_limits
 from .decoders import least_norm as least_norm
 from .decoders import planted_teachers as planted_teachers
 from .decoders import smoothed_limits as smoothed_limits
+from .decoders import small_limits as small_limits
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
 from .languages import exact_conditionals as exact_conditionals
+from .languages import text_contexts as text_contexts
 from .same_loss import pretraining as pretraining
 from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
@@ -82,9 +85,6 @@ from .flatness import trace_estimates as trace_estimates
 from .flatness import adam_drift as adam_drift
 from .flatness import enlarged_traces as enlarged_traces
 from .flatness import network_traces as network_traces
-from .planning.path_star_runs import runs_table as runs_table
-from .planning.path_star_runs import course_table as course_table
-from .planning.path_star_runs import describe_runs as describe_runs
 from .same_loss.study_suite import SuitePlan as SuitePlan
 from .same_loss.interventions import Continued as Continued
 from .same_loss.interventions import Noise as Noise
@@ -109,15 +109,18 @@ __all__ = [
     "adam_bias",
     "adam_limit",
     "adam_rate",
+    "adam_weights",
     "optimizer_runs",
     "both_verdicts",
     "flow_limits",
     "least_norm",
     "planted_teachers",
     "smoothed_limits",
+    "small_limits",
     "geometry_text",
     "geometry_transformer",
     "exact_conditionals",
+    "text_contexts",
     "pretraining",
     "downstream",
     "lookup_columns",
@@ -178,9 +181,6 @@ __all__ = [
     "adam_drift",
     "enlarged_traces",
     "network_traces",
-    "runs_table",
-    "course_table",
-    "describe_runs",
     "SuitePlan",
     "Continued",
     "Noise",

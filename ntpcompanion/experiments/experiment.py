@@ -51,7 +51,7 @@ class Result(_Frozen):
     """What an experiment found. Subclasses declare their fields with unit and meaning."""
 
 
-def table_of(rows: Iterable[Result]) -> pd.DataFrame:
+def table_of(rows: Iterable[BaseModel]) -> pd.DataFrame:
     """A row for each result, a column for each of its fields. What is None is missing."""
     return pd.DataFrame([vars(row) for row in rows])
 

@@ -1,14 +1,12 @@
 """What pauses add to a decoder, counted while it computes."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import torch
-from jaxtyping import Int, Int64
+from jaxtyping import Int
 from torch import Tensor
 
 from ntpcompanion.checks import Range, checked
-from ntpcompanion.planning.pause_loss import pause_masked_loss
 from ntpcompanion.planning.pauses import PAUSE, PauseDecoder
 
 WORDS = Range(PAUSE, "decoder.model.plan.words - 1")
@@ -61,63 +59,3 @@ def vectors_per_layer(
         for hook in hooks:
             hook.remove()
     return tuple(calls)
-
-
-@dataclass(frozen=True)
-class TrainedRows:
-    """How many rows of the tables of embeddings one step of training moves.
-
-    Fields
-    ------
-    tokens
-        rows of words, of CLS, and of <pause>.
-    positions
-        rows of the table of positions.
-    """
-
-    tokens: int
-    positions: int
-
-
-@checked
-def trained_rows(
-    decoder: PauseDecoder, tokens: Annotated[Int64[Tensor, "batch length"], WORDS]
-) -> TrainedRows:
-    """Which embeddings get a gradient from the loss of some sequences: how many of each table.
-
-    Parameters
-    ----------
-    decoder
-        any; it is not changed.
-    tokens
-        words and pauses, as for `pause_masked_loss`.
-
-    Returns
-    -------
-    TrainedRows
-        counts of rows whose gradient has an entry other than 0.
-
-    Raises
-    ------
-    ValueError
-        what is not a decoder; as `pause_masked_loss`.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from ntpcompanion.networks import ModelPlan
-    >>> from ntpcompanion.planning import PauseDecoder
-    >>> from ntpcompanion.planning.pause_counts import trained_rows
-    >>> plan = ModelPlan("transformer", 8, layers=1, inner=32, words=20, positions=6)
-    >>> decoder = PauseDecoder(plan, seed=0)
-    >>> trained_rows(decoder, torch.tensor([[7, -3, -3, 5]]))  # 20 words, CLS, <pause>
-    TrainedRows(tokens=22, positions=4)
-    """
-    tables = [decoder.model.words.weight, decoder.pause[None], decoder.model.places.weight]
-    sources = [tables[0], decoder.pause, tables[2]]
-    loss = pause_masked_loss(decoder(tokens), tokens)
-    moved = [
-        int((gradient.reshape(table.shape) != 0).any(dim=1).sum())
-        for gradient, table in zip(torch.autograd.grad(loss, sources), tables, strict=True)
-    ]
-    return TrainedRows(moved[0] + moved[1], moved[2])

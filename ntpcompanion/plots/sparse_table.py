@@ -8,12 +8,37 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import TextPath
 
 from ntpcompanion.languages.text.counting import ContextCounts
+from ntpcompanion.languages.text.passages import passage_with_repeat
+from ntpcompanion.languages.text.words import Encoding
+from ntpcompanion.plots.drawing.labels import visible
 from ntpcompanion.plots.drawing.style import IN_SUPPORT, THEORY
 
 _LINE = 17.0  # points from one line of the passage to the next
 _SPACE = 4.0  # points between two words
 _EDGE = 3.0  # points from the edge of the figure
+_SHOWN, _ROWS = 58, 10  # words of a passage, and rows
 _AROUND = 2.5  # points that the frame of a context needs on each side
+
+
+def draw_text_table(passage: Axes, table: Axes, counts: ContextCounts, encoding: Encoding) -> None:
+    """A passage of a text in which one context occurs twice, and the rows of its first contexts.
+
+    Parameters
+    ----------
+    passage, table
+        where to draw both.
+    counts
+        the contexts of one length.
+    encoding
+        of the text.
+    """
+    size = min(_SHOWN, counts.context_of.size + counts.length)
+    place = passage_with_repeat(counts, encoding.tokens, size)
+    rows = place.contexts[:_ROWS].tolist()
+    spelled = np.array([visible(token) for token in encoding.vocabulary])
+    names = spelled[counts.contexts[rows]].tolist()
+    draw_passage(passage, spelled[encoding.tokens[place.start :][:size]].tolist(), names[0])
+    draw_sparse_rows(table, counts, rows, [" ".join(each) for each in names])
 
 
 def draw_passage(

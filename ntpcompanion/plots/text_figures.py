@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import MaxNLocator
 
@@ -63,6 +64,21 @@ def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     values, numbers = np.unique(sizes, return_counts=True)
     return values, numbers[::-1].cumsum()[::-1] / sizes.size
+
+
+def survival_table(counts: Counts) -> pd.DataFrame:
+    """The data of `draw_support_sizes` and `draw_one_hot`: a row for each length t and number of
+    successors s.
+    """
+    columns = "t", "s", "fraction of contexts with at least s successors"
+    tables = []
+    for count in counts:
+        rows = zip(*survival(count.support_sizes), strict=True)
+        table = pd.DataFrame([(count.length, *row) for row in rows], columns=columns)
+        table["one-hot, of contexts"] = count.share_one_hot(by_frequency=False)
+        table["one-hot, of positions"] = count.share_one_hot(by_frequency=True)
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
 
 
 @checked

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from ntpcompanion.networks import ModelPlan
-from ntpcompanion.planning.pause_counts import trained_rows, vectors_per_layer
-from ntpcompanion.planning.pauses import PAUSE, PauseDecoder, append_pauses
+from ntpcompanion.planning.pause_counts import vectors_per_layer
+from ntpcompanion.planning.pauses import PauseDecoder, append_pauses
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 
 
@@ -29,17 +29,3 @@ def test_hooks_are_gone_after_the_count_and_after_an_error():
     with pytest.raises(ValueError, match=r"^`tokens` must have at most 9 columns"):
         vectors_per_layer(model, append_pauses(PREFIX, 7))
     assert not any(block._forward_hooks for block in model.model.blocks)
-
-
-@pytest.mark.parametrize("pauses", [1, 2, 5])
-def test_pauses_train_one_row_of_tokens_and_one_position_each(pauses):
-    model = decoder()
-    alone = trained_rows(model, torch.tensor([[0, 5, 1, 4]]))
-    tokens = torch.cat([append_pauses(PREFIX[:1], pauses), torch.tensor([[4]])], 1)
-    paused = trained_rows(model, tokens)
-    assert alone.tokens == 7  # all words have a logit; CLS is read
-    # the last token of a sequence has no target after it, so it and its position are not read
-    assert (paused.tokens - alone.tokens, paused.positions - alone.positions) == (1, pauses)
-    assert alone.positions == 4
-    assert model.pause.grad is None, "the decoder is not changed"
-    assert (tokens == PAUSE).sum() == pauses

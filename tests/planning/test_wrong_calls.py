@@ -8,7 +8,7 @@ import torch
 from ntpcompanion import planning
 from ntpcompanion.networks import ModelPlan, TransformerSize, build_model
 from ntpcompanion.planning.parity import parity_questions
-from ntpcompanion.planning.pause_counts import trained_rows, vectors_per_layer
+from ntpcompanion.planning.pause_counts import vectors_per_layer
 from ntpcompanion.planning.pause_training import train_with_pauses
 from ntpcompanion.randomness import stream
 from tests.mistakes import wrong_calls
@@ -114,7 +114,6 @@ RIGHT = {
         vectors_per_layer,
         {"decoder": decoder, "tokens": QUESTIONS.prefixes},
     ),
-    "trained_rows": (trained_rows, {"decoder": decoder, "tokens": QUESTIONS.prefixes}),
     "train_with_pauses": (
         train_with_pauses,
         {"decoder": decoder, "questions": QUESTIONS, "pauses": 1, "eval_steps": [1]}
@@ -257,7 +256,6 @@ parity_questions: bits=bits
 accuracy: logits=parities
 loss: logits=parities
 vectors_per_layer: decoder=decoder tokens=bit_tokens
-trained_rows: decoder=decoder tokens=bit_tokens
 train_with_pauses: decoder=decoder questions=questions_of_parity pauses=pauses eval_steps=eval_steps
 train_with_pauses: learning_rate=rate
 answer_logits: model=model task=task prefix=questions fed=given

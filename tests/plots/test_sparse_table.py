@@ -3,9 +3,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from ntpcompanion.languages import count_contexts
+from ntpcompanion import plots
+from ntpcompanion.languages import count_contexts, encode
 from ntpcompanion.plots.drawing.style import IN_SUPPORT, THEORY
-from ntpcompanion.plots.sparse_table import draw_passage, draw_sparse_rows
+from ntpcompanion.plots.sparse_table import draw_passage, draw_sparse_rows, draw_text_table
 
 
 def test_a_passage_frames_each_occurrence_of_its_context_and_marks_the_next_word(ax):
@@ -45,3 +46,11 @@ def test_a_sparse_row_has_a_mark_at_each_successor_and_their_number(ax):
     assert [row.get_segments()[0].mean(axis=0)[1] for row in marks] == [0, -1]
     assert [text.get_text() for text in ax.texts] == ["2", "2", "$S_j$"]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["b", "a"]
+
+
+def test_a_passage_stands_beside_the_rows_of_its_contexts():
+    encoding = encode("is it so or is it not so".split(), 6)
+    _, (passage, table) = plots.figure(2)
+    draw_text_table(passage, table, count_contexts(encoding.tokens, 6, [2])[0], encoding)
+    assert [text.get_text() for text in passage.texts if text.get_bbox_patch()] == ["is it"] * 2
+    assert table.get_yticklabels()[0].get_text() == "is it"

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from ntpcompanion import plots
-from ntpcompanion.plots.text_figures import survival
+from ntpcompanion.languages import count_contexts
+from ntpcompanion.plots.text_figures import survival, survival_table
 from tests.plots.conftest import LENGTHS
 
 
@@ -40,3 +41,12 @@ def test_the_floor_is_drawn_beside_the_unigram_and_bigram_losses(ax, counts):
     assert floor.get_xydata().tolist() == [[c.length, c.entropy] for c in counts]
     assert unigram.get_xydata().tolist() == [[t, counts[0].entropy] for t in LENGTHS]
     assert bigram.get_xydata().tolist() == [[t, counts[1].entropy] for t in LENGTHS[1:]]
+
+
+def test_data_of_supports_have_a_row_for_each_length_and_number():
+    counts = count_contexts(np.array([0, 1, 0, 2, 0, 1]), 3, [0, 1])
+    table = survival_table(counts).set_index(["t", "s"])
+    assert table.index.tolist() == [(0, 3), (1, 1), (1, 2)]
+    assert table.iloc[:, 0].tolist() == pytest.approx([1, 1, 1 / 3])  # a alone is followed by two
+    assert table["one-hot, of contexts"].tolist() == pytest.approx([0, 2 / 3, 2 / 3])
+    assert table["one-hot, of positions"].tolist() == pytest.approx([0, 2 / 5, 2 / 5])

@@ -1,11 +1,13 @@
 from . import adam_bias as adam_bias
 from . import adam_limit as adam_limit
 from . import adam_rate as adam_rate
+from . import adam_weights as adam_weights
 from . import optimizer_runs as optimizer_runs
 
 __all__ = [
     "adam_bias",
     "adam_limit",
     "adam_rate",
+    "adam_weights",
     "optimizer_runs",
 ]

@@ -3,6 +3,7 @@ the max norm, or in the norm that Adam's second moments define?
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from typing import Annotated, Any, Literal, cast
 
@@ -12,11 +13,14 @@ from jaxtyping import Float
 from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.tasks import tasks_table
 from ntpcompanion.linear.dynamics.alignment import cosine_distance, measure_alignment
 from ntpcompanion.linear.dynamics.descent import Snapshot, descend
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs, least_max_norm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import Effect, mean_effect
 
 Decoder = Float[np.ndarray, "V d"]
 Curve = tuple[float, ...]
@@ -159,17 +163,60 @@ def run(plan: Plan) -> Result:
     return Result.model_validate(curves | growth)
 
 
-def mean_cosines(results: Sequence[Result]) -> pd.DataFrame:
-    """The means over runs of both cosines: a row for each step that all have, a column for the
-    solution in each norm.
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Recorded runs with equal constants."""
+
+    tasks: Sequence[Run[Plan, Result]]
+
+    def mean(self, field: str) -> Effect:
+        """Of a field of their results; of a curve its last value."""
+        values = [getattr(task.result, field) for task in self.tasks]
+        return mean_effect([one[-1] if isinstance(one, tuple) else one for one in values])
+
+    @property
+    def mean_cosines(self) -> pd.DataFrame:
+        """The means of both cosines: a row for each step that all runs have, a column for the
+        solution in each norm.
+        """
+        results = [task.result for task in self.tasks]
+        common = min(len(result.steps) for result in results)
+        index = pd.Index(results[0].steps[:common], name="step k")
+        curves = {
+            "Frobenius": [result.cosine_frobenius[:common] for result in results],
+            "max": [result.cosine_max[:common] for result in results],
+        }
+        return pd.DataFrame({norm: np.mean(each, axis=0) for norm, each in curves.items()}, index)
+
+    @property
+    def cosines(self) -> pd.DataFrame:
+        """Both cosines of each run, a row for each step."""
+        columns = ["steps", "cosine_frobenius", "cosine_max"]
+        return tasks_table(self.tasks)[columns].explode(columns)
+
+
+def case_of(tasks: Sequence[Run[Plan, Result]], **constants: object) -> Case:
+    """The runs whose plans have these values, at least two."""
+    chosen = [
+        task
+        for task in tasks
+        if all(getattr(task.plan, name) == value for name, value in constants.items())
+    ]
+    return Case(chosen)
+
+
+def norms_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
+    """The norms in which recorded runs approach the solution: a row for each kind of supports, rate
+    and β₂, a column for each ε.
     """
-    common = min(len(result.steps) for result in results)
-    index = pd.Index(results[0].steps[:common], name="step k")
-    curves = {
-        "Frobenius": [result.cosine_frobenius[:common] for result in results],
-        "max": [result.cosine_max[:common] for result in results],
-    }
-    return pd.DataFrame({name: np.mean(values, axis=0) for name, values in curves.items()}, index)
+    table = tasks_table(tasks)
+    table["norm"] = [task.result.solution_norm for task in tasks]
+    keys = ["support_size", "rate", "beta2", "epsilon"]
+    norms = table.groupby(keys, sort=False).norm.agg(lambda each: ", ".join(sorted(set(each))))
+    shown = norms.unstack("epsilon").reset_index().rename_axis(columns=None)
+    shown["support_size"] = shown["support_size"].map({1: "one token", 6: "six tokens"})
+    heads = {"support_size": "supports", "rate": "η", "beta2": "β₂"}
+    return shown.rename(columns=heads | {1e-150: "no ε", 1e-8: "ε = 1e-8", 1e-4: "ε = 1e-4"})
 
 
 def _snapshots(table: ContextTable, plan: Plan) -> list[Snapshot]:

@@ -2,14 +2,17 @@
 and three solutions of the next-token SVM against the direction of growth.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
+import pandas as pd
 from jaxtyping import Float
 from pydantic import BaseModel, ConfigDict, Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.tasks import tasks_table
 from ntpcompanion.linear.dynamics.adam_norm import (
     AdamWeights,
     in_support_hessian,
@@ -25,6 +28,8 @@ from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
 Decoder = Float[np.ndarray, "V d"]
 
@@ -234,3 +239,88 @@ def _directions(
         "log_time": log_time,
         "speed": float(np.vdot(growth, by_predicted) / length),
     } | {name: float(1 - cosine_distance(a[None], b)[0]) for name, (a, b) in pairs.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Runs of Adam with equal constants: a row of `table`, as in `Cases`, for each random table."""
+
+    table: pd.DataFrame
+
+    def mean(self, column: str) -> Effect:
+        """Over the random tables."""
+        return mean_effect(self.table[column])
+
+    @property
+    def beyond(self) -> Effect:
+        """By how much the growth is nearer to W_P than to W^mm."""
+        return paired_effect(self.table.growth_predicted, self.table.growth_frobenius)
+
+    @property
+    def behind(self) -> pd.Series:
+        """Log of Adam's distance from W_P over that of gradient flow from W^mm, for each table."""
+        ratio = (1 - self.table.growth_predicted) / (1 - self.table.growth_control)
+        return pd.Series(np.log(ratio))
+
+    @property
+    def mean_behind(self) -> Effect:
+        """Of `behind`."""
+        return mean_effect(self.behind)
+
+    @property
+    def removed(self) -> Effect:
+        """The share of Adam's distance from W_P that goes with measured weights: a ratio of sums,
+        with the error of its linearization.
+        """
+        away = 1 - self.table.growth_predicted
+        gain = self.table.growth_measured - self.table.growth_predicted
+        ratio = gain.sum() / away.sum()
+        return mean_effect(ratio + (gain - ratio * away) / away.mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """What `read_cases` returns.
+
+    Fields
+    ------
+    table
+        a row for each run: plan and result; the share of the variance of log P that P̂ has as well,
+        `explained`; the divergence over the predicted one, `stall`; and the error between two
+        starts over the spread of log P, `from start`.
+    """
+
+    table: pd.DataFrame
+
+    @property
+    def by_constants(self) -> Any:
+        """The runs at a constant rate, grouped by β₁ and β₂."""
+        return self.table[self.table.rate == "constant"].groupby(["beta1", "beta2"])
+
+    def case(self, beta1: float, beta2: float) -> Case:
+        """The runs at a constant rate with these constants."""
+        return Case(self.by_constants.get_group((beta1, beta2)))
+
+    @property
+    def decaying(self) -> Effect:
+        """Cosine of the growth with W_P, with the decaying rate."""
+        return mean_effect(self._decaying)
+
+    @property
+    def drift(self) -> Effect:
+        """By how much it is more than with the constant rate, without momentum."""
+        constant = self.case(0.0, 0.9).table.set_index("seed").growth_predicted
+        return mean_effect(self._decaying - constant)
+
+    @property
+    def _decaying(self) -> pd.Series:
+        return self.table[self.table.rate == "decaying"].set_index("seed").growth_predicted
+
+
+def read_cases(tasks: Sequence[Run[Plan, Result]]) -> Cases:
+    """Read recorded runs, with at least two random tables for each choice of constants."""
+    table = tasks_table(tasks).drop(columns="result")
+    table["explained"] = 1 - (table.shape_error / table.spread) ** 2
+    table["stall"] = table.divergence / table.predicted_divergence
+    table["from start"] = table.start_error / table.spread
+    return Cases(table)

@@ -3,11 +3,15 @@ predicted solution at growing times, beside that of gradient flow from its own l
 """
 
 from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from jaxtyping import Float
+import pandas as pd
+from jaxtyping import Float, Int
 from pydantic import BaseModel, ConfigDict, Field
+from scipy.optimize import brentq
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.adam.adam_limit import (
@@ -28,12 +32,27 @@ from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import Effect, mean_effect, slopes_of_seeds
+from ntpcompanion.statistics.power import power
 
 Decoder = Float[np.ndarray, "V d"]
 
 # From one point to the next the number of steps grows by √3, and growth is measured over a factor
 # of 3: over two points.
 RATIO, POINTS, GROWS_OVER = 3**0.5, 9, 2
+
+# Steps from which on powers are measured, the second one in the text; and the pairs of columns that
+# they relate. The window of the text is halved at a step.
+WINDOWS, LATE, BEND = (3000, 9000, 27000), 9000, 46765
+PAIRS = {
+    "GD, in log t": ("log_time", "flow"),
+    "Adam, in log t": ("log_time", "adam"),
+    "GD, in its multiple": ("flow_multiple", "flow"),
+    "Adam, in its multiple": ("adam_multiple", "adam"),
+    "to the Frobenius solution": ("log_time", "adam_frobenius"),
+}
+MORE = "Adam − GD"  # in log t
 
 
 class Plan(experiment.Plan):
@@ -166,3 +185,73 @@ def _angles(decoders: Float[np.ndarray, "n V d"], limit: Decoder) -> Float[np.nd
 def _multiples(decoders: Float[np.ndarray, "n V d"], limit: Decoder) -> Float[np.ndarray, " n"]:
     """How many times the limit each decoder holds: its projection onto it."""
     return np.asarray(np.tensordot(decoders, limit) / np.vdot(limit, limit))
+
+
+@dataclass(frozen=True, eq=False)
+class Angles:
+    """What `read_angles` returns.
+
+    Fields
+    ------
+    points
+        a row for each run, a column for each field of a `Point` and step.
+    """
+
+    points: pd.DataFrame
+
+    @property
+    def means(self) -> pd.DataFrame:
+        """Over the runs, a row for each step."""
+        return self.points.mean().unstack(0)
+
+    @property
+    def powers(self) -> pd.DataFrame:
+        """The power with which an angle falls, a column for each of `PAIRS` and for the difference
+        `MORE`; a row for each run and window of steps.
+        """
+        tables = {first: self._powers(self._steps >= first) for first in WINDOWS}
+        table = pd.concat(tables, names=["steps from"]).reset_index("steps from")
+        return table.assign(**{MORE: table["Adam, in log t"] - table["GD, in log t"]})
+
+    def power(self, column: str) -> Effect:
+        """The mean of a column of `powers`, in the window of the text."""
+        return mean_effect(self.powers.query("`steps from` == @LATE")[column])
+
+    @property
+    def detectable(self) -> float:
+        """The difference of powers that as many runs would show with probability 0.8."""
+        more = self.power(MORE)
+        study = more.sd, more.replicates
+        return float(brentq(lambda x: power(*study, x, x / 1000) - 0.8, 1e-3, 1))
+
+    @property
+    def bend(self) -> Effect:
+        """Relative change from the first to the second half of the window, of the rate at which
+        the logarithm of Adam's angle falls with log t: 0 for a power of t.
+        """
+        times, logs = self.points["log_time"], self.points["adam"].apply(np.log)
+        halves = (self._steps >= LATE) & (self._steps <= BEND), self._steps >= BEND
+        first, second = (slopes_of_seeds(times.loc[:, h], logs.loc[:, h]) for h in halves)
+        return mean_effect(second / first - 1)
+
+    @property
+    def _steps(self) -> Int[np.ndarray, " steps"]:
+        return np.asarray(self.points["adam"].columns)
+
+    def _powers(self, part: np.ndarray) -> pd.DataFrame:
+        logs = self.points.apply(np.log)
+        return pd.DataFrame(
+            {
+                name: -slopes_of_seeds(logs[x].loc[:, part], logs[y].loc[:, part])
+                for name, (x, y) in PAIRS.items()
+            }
+        )
+
+
+def read_angles(tasks: Sequence[Run[Plan, Result]]) -> Angles:
+    """Read recorded runs, at least two."""
+    rows = {
+        task.plan.seed: experiment.table_of(task.result.points).set_index("step").unstack()
+        for task in tasks
+    }
+    return Angles(pd.DataFrame(rows).T)

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from jaxtyping import Float
 from pydantic import Field
+from scipy.special import entr
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.linear.dynamics.descent import descend
@@ -21,7 +22,12 @@ from ntpcompanion.linear.dynamics.trajectory import (
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from ntpcompanion.statistics.effects import Effect, mean_effect, slope_within_seeds
+from ntpcompanion.statistics.effects import (
+    Effect,
+    mean_effect,
+    paired_effect,
+    slope_within_seeds,
+)
 
 # The paper's optimizers and their learning rates.
 OPTIMIZERS: dict[str, dict[str, Any]] = {
@@ -32,6 +38,16 @@ OPTIMIZERS: dict[str, dict[str, Any]] = {
 NO_ADAM = ("GD", "NGD")
 ONE_HOT, CONTROLS = 5, 6  # at most so many tables with one-hot supports, and with gradient flow
 Kind = Literal["several", "one-hot", "long"]
+# What is proved of the rates: of the excess loss and of the angle; None: no angle is shown.
+RATES: tuple[tuple[Kind, str, str, str, str | None], ...] = (
+    ("several", "six tokens", "GD", "–", "0"),
+    ("several", "six tokens", "NGD", "–", "–"),
+    ("several", "six tokens", "Adam", "–", None),
+    ("one-hot", "one-hot", "GD", "1", "0"),
+    ("one-hot", "one-hot", "NGD", "–", "1/2 (margin)"),
+)
+LAWS = 400, 50, 6  # tables, contexts, tokens of `entropy_floors`
+SAMPLES = 100  # next tokens of a context that are counted, 5000 for a table
 
 
 class Plan(experiment.Plan):
@@ -83,6 +99,9 @@ class Result(experiment.Result):
 
     points: tuple[Point, ...]
     growths: Annotated[tuple[Growth, ...], Field(description="on the first tables")]
+    one_context: Annotated[
+        float, Field(description="step size over the gradient, NGD on one context, at the end")
+    ]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -123,6 +142,51 @@ class Result(experiment.Result):
         table = experiment.table_of(self.growths)
         return _by_optimizer(table.assign(behind=table.flow - table.cosine), "draw", "behind")
 
+    @property
+    def adam_behind(self) -> Effect:
+        """How much farther the growth of Adam is from W^mm than the flow's, in cosines."""
+        return mean_effect(self.behind["Adam"])
+
+    @property
+    def own_flow(self) -> Effect:
+        """How far the growth of GD and NGD is from the flow's, the farther of both."""
+        return mean_effect(self.behind[["GD", "NGD"]].abs().max(axis=1))
+
+    def faster(self, name: str, other: str) -> Effect:
+        """Cosine of an optimizer's W_k − W* with W^mm at the last step, less that of another."""
+        cosine = self.last("cosine_rest")
+        return paired_effect(cosine[name], cosine[other])
+
+    @property
+    def slowest(self) -> Effect:
+        """The smallest such cosine."""
+        return mean_effect(self.last("cosine_rest").min(axis=1))
+
+    @property
+    def lower(self) -> Effect:
+        """Log of the excess loss of NGD over that of Adam, at the last step."""
+        excess = self.last("excess")
+        return mean_effect(np.log(excess.NGD / excess.Adam))
+
+    @property
+    def farther(self) -> int:
+        """Tables on which Adam ends farther from W^mm than NGD."""
+        cosine = self.last("cosine_rest")
+        return int((cosine.Adam < cosine.NGD).sum())
+
+    @property
+    def at_edge(self) -> Effect:
+        """The effective step size of NGD over the edge of stability, at the last step."""
+        return mean_effect(self.last("of_edge").NGD)
+
+    @property
+    def rate_curves(self) -> pd.DataFrame:
+        """All geometric means from which rates are read, side by side."""
+        names = {"excess loss": "excess", "angle": "angle"}
+        kinds: tuple[Kind, ...] = ("several", "one-hot")
+        curves = {(k, name): self.means(k, column) for k in kinds for name, column in names.items()}
+        return pd.concat(curves, axis=1).reset_index()
+
     def means(self, kind: Kind, quantity: str) -> pd.DataFrame:
         """Geometric means of an `excess` or `angle` over tables, a row for each step from 1 on."""
         logs = {name: values.mean() for name, values in self._logs(kind, quantity).items()}
@@ -137,18 +201,23 @@ class Result(experiment.Result):
         return slope_within_seeds(x, -values.to_numpy()[:, late])
 
     @property
-    def rate_intervals(self) -> pd.DataFrame:
-        """The 95 % interval of every rate, in words."""
-        kinds: dict[Kind, tuple[str, ...]] = {"several": tuple(OPTIMIZERS), "one-hot": NO_ADAM}
-        rows = {
-            (kind, name): {
-                quantity: "{:.3g} to {:.3g}".format(*self.rate(kind, name, quantity).interval)
-                for quantity in ("excess", "angle")
+    def rate_table(self) -> pd.DataFrame:
+        """The 95 % interval of every rate in words, beside what bounds it."""
+        rows = [
+            {
+                "supports": supports,
+                "optimizer": name,
+                "excess loss": self._interval(kind, name, "excess"),
+                "excess loss, bound": bound,
+                "angle": "–" if angle is None else self._interval(kind, name, "angle"),
+                "angle, bound": angle or "–",
             }
-            for kind, names in kinds.items()
-            for name in names
-        }
-        return pd.DataFrame.from_dict(rows, orient="index").rename_axis(["supports", "optimizer"])
+            for kind, supports, name, bound, angle in RATES
+        ]
+        return pd.DataFrame(rows)
+
+    def _interval(self, kind: Kind, name: str, quantity: str) -> str:
+        return "{:.3g} to {:.3g}".format(*self.rate(kind, name, quantity).interval)
 
     def _logs(self, kind: Kind, quantity: str) -> dict[str, pd.DataFrame]:
         """Of each optimizer a row for each table, a column for each step from 1 on."""
@@ -198,7 +267,34 @@ def run(plan: Plan) -> Result:
     for draw in range(min(plan.draws, ONE_HOT)):
         one = _OneTable.drawn(plan, draw, one_hot=True)
         points += one.points("one-hot", {name: one.follow(name, plan.steps) for name in NO_ADAM})
-    return Result(points=tuple(points), growths=tuple(growths))
+    return Result(points=tuple(points), growths=tuple(growths), one_context=_one_context(plan))
+
+
+def entropy_floors(seed: int) -> dict[str, Effect]:
+    """The floor of random tables of 50 contexts and supports of 6, for three laws of the next
+    token: flat on the simplex, the same as it is counted in 5000 samples, and uniforms over their
+    sum.
+    """
+    rng = stream(seed, "entropies")
+    flat, raw = rng.dirichlet(np.ones(LAWS[2]), LAWS[:2]), rng.random(LAWS)
+    laws = {
+        "flat": flat,
+        "counted": rng.multinomial(SAMPLES, flat) / SAMPLES,
+        "uniforms": raw / raw.sum(axis=2, keepdims=True),
+    }
+    return {law: mean_effect(entr(p).sum(axis=2).mean(axis=1)) for law, p in laws.items()}
+
+
+def _one_context(plan: Plan) -> float:
+    """With two tokens of three, (3/4, 1/4)."""
+    one = ContextTable(np.ones((1, 1)), np.array([[0.75, 0.25, 0]]), np.ones(1))
+    keep: dict[str, Any] = {
+        "steps": plan.steps,
+        "keep": [plan.steps],
+        "rng": stream(plan.seed, "one context"),
+    }
+    *_, after = descend(one, **OPTIMIZERS["NGD"], **keep)
+    return float(OPTIMIZERS["NGD"]["learning_rate"] / np.linalg.norm(one.gradient(after.weights)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -32,12 +32,9 @@ class Difference(experiment.Result):
 
 
 class Result(experiment.Result):
-    """Differences of the two SVMs, and a slack that is known in closed form."""
+    """Differences of the two SVMs."""
 
     rows: tuple[Difference, ...]
-    slack_error: Annotated[
-        float, Field(description="of two contexts of inner product −0.8 with four words")
-    ]
 
     @property
     def table(self) -> pd.DataFrame:
@@ -64,7 +61,7 @@ def run(plan: Plan) -> Result:
     (True, True)
     """
     rows = tuple(row for table in range(plan.tables) for row in _differences(plan, table))
-    return Result(rows=rows, slack_error=_slack_error())
+    return Result(rows=rows)
 
 
 def _differences(plan: Plan, table: int) -> list[Difference]:
@@ -81,12 +78,3 @@ def _differences(plan: Plan, table: int) -> list[Difference]:
         apart = float(np.linalg.norm(centred(words) @ W - decoder) / np.linalg.norm(decoder))
         rows.append(Difference(table=table, distortion=distortion, difference=apart))
     return rows
-
-
-def _slack_error() -> float:
-    """How far the slack of two opposed contexts is from −(1 + ρ(V − 1)) / (V − 1 + ρ)."""
-    contexts, V, rho = np.array([[1.0, 0.0], [-0.8, 0.6]]), 4, -0.8
-    W = np.asarray(attend_to_vocabulary(np.eye(V), contexts, [0, 1]).weights)
-    logits = contexts @ W.T
-    slack = logits[0, 0] - logits[0, 1] - 1
-    return float(abs(slack + (1 + rho * (V - 1)) / (V - 1 + rho)))

@@ -61,7 +61,6 @@ class Rates(experiment.Result):
     ]
     polyak_apart: Annotated[float, Field(description="the same of Polyak")]
     first_polyak: Annotated[float, Field(description="norm after Polyak's first step")]
-    straightness: Annotated[float, Field(description="norm of normalized GD over length of path")]
     exponent: Annotated[
         float, Field(description="power of t with which normalized GD's error falls")
     ]
@@ -214,7 +213,6 @@ def _rates(
         "gd_apart": apart[0],
         "polyak_apart": apart[2],
         "first_polyak": polyak.norm[0],
-        "straightness": ngd.norm[-1] / (rate * ngd.steps[-1]),
         "exponent": slopes_of_seeds([np.log(steps)], [np.log(ngd.error[window])])[0],
         "sparse_rate": decay / (-rate / svm_norm),
     }

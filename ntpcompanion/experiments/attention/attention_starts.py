@@ -96,11 +96,6 @@ class Result(experiment.Result):
         """The largest direction error, in the plane, to the nearer of both directions."""
         return max(min(walk.best, walk.second) for walk in self.walks)
 
-    @property
-    def second_fraction(self) -> float:
-        """The fraction of starts in the plane that end on the second token."""
-        return float(np.mean([walk.second < walk.best for walk in self.walks]))
-
 
 def run(plan: Plan) -> Result:
     """Train the key-query matrix by normalized gradient descent: from random starts, from zero in

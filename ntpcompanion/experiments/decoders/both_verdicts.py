@@ -7,7 +7,7 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float
+from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
@@ -29,7 +29,6 @@ from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, estimate
 
 INPUTS = ("text",)  # fields of a plan that name files
-FEW_DRAWS = 10  # of the text's embeddings in the fewest dimensions
 LARGEST_LENGTH, LENGTHS = 40, 21  # multiples of the separating decoder at which the text's loss is
 RATIOS = np.linspace(0.1, 1.5, 29)  # d/m of random tables
 
@@ -38,6 +37,12 @@ def three_contexts(third: tuple[float, float]) -> ContextTable:
     """The chapter's example: a or b after (1, 0), a after (0, 1), b after the third context."""
     p = np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     return ContextTable(np.array([[1.0, 0.0], [0.0, 1.0], third]), p, np.full(3, 1 / 3))
+
+
+def penalized_path(table: ContextTable) -> Float[np.ndarray, "2 29"]:
+    """Norms and excess losses of the minima for falling penalties on the squared norm."""
+    path = penalized_minima(table, np.geomspace(1, 1e-7, 29))
+    return np.transpose([(np.linalg.norm(W), table.excess(W)) for W in path])
 
 
 class Plan(TextPlan):
@@ -81,12 +86,6 @@ class Decided(experiment.Result):
         names = {"dim": "d", "ratio": "d/m"}
         return pd.DataFrame(vars(self.decisions.shares())).rename(columns=names)
 
-    @property
-    def lowest(self) -> Bool[np.ndarray, " n"]:
-        """Whether each table in the fewest dimensions is separable."""
-        verdicts = self.decisions
-        return np.asarray(verdicts.separable[verdicts.dim == verdicts.dim.min()])
-
 
 class Minimum(experiment.Result):
     """The infimum of the excess loss of a small table."""
@@ -104,7 +103,6 @@ class Result(experiment.Result):
     counted: Annotated[
         tuple[bool, ...], Field(description="compatible, with one dimension more than equations")
     ]
-    few: Annotated[tuple[bool, ...], Field(description="separable, the text in few dimensions")]
     minima: Annotated[
         tuple[Minimum, ...], Field(description="third context (1, 1), then (1, −1), then random")
     ]
@@ -131,10 +129,22 @@ class Result(experiment.Result):
         """Compatible tables where the equations are as many as the unknowns, or fewer."""
         return estimate(*share_of(np.array(self.counted)), len(self.counted))
 
-    def separable_in_few(self, *, text: bool = False) -> Effect:
-        """Separable tables in the fewest dimensions: random ones, or the text's."""
-        outcomes = np.array(self.few) if text else self.random.lowest
+    @property
+    def separable_in_few(self) -> Effect:
+        """Separable random tables in the fewest dimensions."""
+        verdicts = self.random.decisions
+        outcomes = verdicts.separable[verdicts.dim == verdicts.dim.min()]
         return estimate(*share_of(outcomes), len(outcomes))
+
+    @property
+    def farthest(self) -> float:
+        """The largest infimum of the excess loss that is reached where both conditions hold."""
+        return max(one.reached for one in self.minima if one.holds)
+
+    @property
+    def nearest(self) -> float:
+        """The least that is reached where one of them fails."""
+        return min(one.reached for one in self.minima if not one.holds)
 
     @property
     def minima_table(self) -> pd.DataFrame:
@@ -184,7 +194,6 @@ def run(plan: Plan) -> Result:
     if both.empty:
         raise ValueError(f"`text_dims`: no dimension to {m} gives the text both. Take more.")
     enough = int(both.min())
-    few = (text_table(text_dims[0], f"few dimensions {draw}") for draw in range(FEW_DRAWS))
     excess, bounds = _on_the_way(text_table(enough, f"text {enough} 0"))
     return Result(
         random=_decided(
@@ -192,7 +201,6 @@ def run(plan: Plan) -> Result:
         ),
         text=text,
         counted=tuple(_counted(plan)),
-        few=_decided(few).separable,
         minima=tuple(map(_minimum, _small(plan))),
         enough=enough,
         excess=excess,

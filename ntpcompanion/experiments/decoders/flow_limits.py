@@ -6,17 +6,20 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.linear.dynamics.alignment import cosine_distance, measure_alignment
+from ntpcompanion.linear.dynamics.alignment import (
+    Alignment,
+    cosine_distance,
+    measure_alignment,
+)
 from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
 from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss
 from ntpcompanion.linear.dynamics.descent import Snapshot, descend, step_bound
 from ntpcompanion.linear.dynamics.flow import Flow, gradient_flow
 from ntpcompanion.linear.dynamics.flow_angle import predict_distance
-from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
 from ntpcompanion.linear.dynamics.regularization_path import regularization_path
 from ntpcompanion.linear.dynamics.trajectory import (
     last_decoders,
@@ -94,14 +97,10 @@ class Result(experiment.Result):
         """A row for each log t."""
         return pd.DataFrame({"log t": self.plan.log_times} | self.flows[start])
 
-    @property
-    def four(self) -> Int[np.ndarray, " 4"]:
-        """Four evenly spaced rows of `descended`."""
-        return np.linspace(0, len(self.descended["norm"]) - 1, 4).astype(int)
-
     def at_four(self, column: str) -> Float[np.ndarray, " 4"]:
-        """A column of `descended` there."""
-        return np.asarray(np.array(self.descended[column])[self.four])
+        """A column of `descended` in four evenly spaced rows."""
+        values = np.array(self.descended[column])
+        return np.asarray(values[np.linspace(0, len(values) - 1, 4).astype(int)])
 
     @property
     def order(self) -> float:
@@ -132,6 +131,12 @@ class Result(experiment.Result):
         return max(columns[FINITE][29] for columns in self.flows.values())
 
     @property
+    def norm_growth(self) -> float:
+        """The norm at log t = 1000 over that at 10."""
+        norm = self.decades.norm
+        return float(norm[1000] / norm[10])
+
+    @property
     def decades(self) -> pd.DataFrame:
         """The rows of the flow at log t = 1, 10, 100 and 1000."""
         return self.flow().set_index("log t").loc[[1.0, 10.0, 100.0, 1000.0]]
@@ -158,6 +163,11 @@ class Result(experiment.Result):
         """Log of the least excess loss beyond the edge over that below it."""
         below, *beyond = np.transpose(self.excess)
         return mean_effect(np.log(np.min(beyond, axis=0) / below))
+
+    @property
+    def flow_error(self) -> float:
+        """Largest relative distance of descent from the flow at the same time."""
+        return max(self.descended["flow_error"])
 
     @property
     def printed(self) -> float:
@@ -187,7 +197,8 @@ def run(plan: Plan) -> Result:
     >>> round(found.order, 1), found.farthest < 1e-6
     (2.0, True)
     """
-    table, rng = plan.table(0), stream(plan.seed, "start 0")
+    tables, rng = [plan.table(draw) for draw in range(plan.draws)], stream(plan.seed, "start 0")
+    table, edges = tables[0], [stability_edge(table) for table in tables]
     solution, bound = solve_ntp_svm(table, tol=1e-12), step_bound(table)
     if (svm := solution.weights) is None:
         raise ValueError(f"The first table of `seed` {plan.seed} is not separable. Take another.")
@@ -197,39 +208,41 @@ def run(plan: Plan) -> Result:
     W, size = start.weights, float(np.linalg.norm(svm))
     starts = {"LeCun": W, "zero": 0 * W, "10 × LeCun": 10 * W, "opposite": -3 * svm}
     flows = {name: gradient_flow(table, plan.log_times, start=W) for name, W in starts.items()}
-    flow, times = flows["LeCun"], plan.log_times
+    limits = {name: measure_alignment(table, one.weights, svm) for name, one in flows.items()}
+    flow, limit, times = flows["LeCun"], limits["LeCun"], plan.log_times
     velocity = np.diff(flow.weights, axis=0) / np.diff(times)[:, None, None]
     read = flow.weights[times == RESTART][0]
     power = convergence_rate(table, solution)
     return Result(
         plan=plan,
         bound=bound,
-        edge=stability_edge(table),
+        edge=edges[0],
         strictness=complementarity_gap(table, solution),
         svm_norm=size,
-        flows={name: _columns(table, one, svm) for name, one in flows.items()},
+        flows={name: _columns(one, limits[name]) for name, one in flows.items()},
         off_course=tuple(np.linalg.norm(velocity - svm, axis=(1, 2)) / size),
         predicted=tuple(predict_distance(table, read, RESTART, svm, times)),
         descended=_descended(table, path, W, svm),
-        ball=_ball(plan, table, flow, svm),
+        ball=_ball(plan, table, flow, limit, svm),
         near_error=tuple(regularization_path(table, np.array(NEAR)).finite_error),
-        broken=_broken(table, flow, svm),
+        broken=_broken(table, flow, limit, svm),
         power=power,
         turning=_turning(table, W, svm, power),
-        longer=_longer(plan, table, svm),
-        excess=tuple(_excess(plan, draw) for draw in range(plan.draws)),
+        longer=_longer(plan, table, edges[0], svm),
+        excess=tuple(
+            _excess(plan, draw, *each) for draw, each in enumerate(zip(tables, edges, strict=True))
+        ),
     )
 
 
-def _columns(table: ContextTable, flow: Flow, svm: Decoder) -> Columns:
-    limits = vars(measure_alignment(table, flow.weights, svm))
-    columns = {"log excess": flow.log_excess, FINITE: flow.finite_error} | limits
+def _columns(flow: Flow, limit: Alignment) -> Columns:
+    columns = {"log excess": flow.log_excess, FINITE: flow.finite_error} | vars(limit)
     return {name: tuple(values) for name, values in columns.items()}
 
 
 def _descended(table: ContextTable, path: list[Snapshot], start: Decoder, svm: Decoder) -> Columns:
-    """Of descent: its limits, the norms of both parts, the loss inside supports, and how far it is
-    from the flow at the same time.
+    """Of descent: its limits, the norms of both parts, and how far it is from the flow at the same
+    time.
     """
     walk = measure_trajectory(table, path, svm)
     plain, parts = walk.weights, np.array([project_onto_F(table, W) for W in walk.weights])
@@ -238,7 +251,6 @@ def _descended(table: ContextTable, path: list[Snapshot], start: Decoder, svm: D
     columns = {
         "distance": walk.alignment.distance,
         "finite_error": walk.alignment.finite_error,
-        "inside": [decompose_excess_loss(table, W).inside for W in plain],
         "inner": np.linalg.norm(parts, axis=(1, 2)),
         "outer": np.linalg.norm(plain - parts, axis=(1, 2)),
         "norm": norm,
@@ -247,9 +259,8 @@ def _descended(table: ContextTable, path: list[Snapshot], start: Decoder, svm: D
     return {name: tuple(values) for name, values in columns.items()}
 
 
-def _ball(plan: Plan, table: ContextTable, flow: Flow, svm: Decoder) -> Columns:
+def _ball(plan: Plan, table: ContextTable, flow: Flow, limit: Alignment, svm: Decoder) -> Columns:
     """The path at norms of the flow, where that norm is the largest so far."""
-    limit = measure_alignment(table, flow.weights, svm)
     grows = np.flatnonzero(limit.norm > np.maximum.accumulate(np.r_[0, limit.norm])[:-1])
     chosen = np.unique(grows[np.linspace(0, grows.size - 1, plan.num_radii).astype(int)])
     ball = regularization_path(table, limit.norm[chosen])
@@ -265,13 +276,12 @@ def _ball(plan: Plan, table: ContextTable, flow: Flow, svm: Decoder) -> Columns:
     return {name: tuple(values) for name, values in columns.items()}
 
 
-def _broken(table: ContextTable, flow: Flow, svm: Decoder) -> Numbers:
+def _broken(table: ContextTable, flow: Flow, limit: Alignment, svm: Decoder) -> Numbers:
     """The last log t at which the part off F turned to W^mm, 1 + α times as long, has a larger
     loss, for each α.
     """
     loss = DecomposedLoss(table)
-    rest_norm = measure_alignment(table, flow.weights, svm).rest_norm[:, None]
-    toward = loss.coordinates(svm)[1] / np.linalg.norm(svm) * rest_norm
+    toward = loss.coordinates(svm)[1] / np.linalg.norm(svm) * limit.rest_norm[:, None]
     states = [zip(flow.finite, (1 + a) * toward, flow.log_scales, strict=True) for a in ALPHAS]
     better = [[loss.log_excess(loss.point(*state)) for state in path] for path in states]
     ratios = pd.DataFrame(better, ALPHAS, flow.log_times).T.sub(flow.log_excess, axis=0)
@@ -290,14 +300,13 @@ def _turning(table: ContextTable, start: Decoder, svm: Decoder, power: float) ->
     return tuple(np.log(np.linalg.norm(turning - svm, axis=(1, 2))))
 
 
-def _longer(plan: Plan, table: ContextTable, svm: Decoder) -> Numbers:
-    edge, rng = stability_edge(table), stream(plan.seed, "start 0")
+def _longer(plan: Plan, table: ContextTable, edge: float, svm: Decoder) -> Numbers:
+    rng = stream(plan.seed, "start 0")
     rates = edge * np.array([step_bound(table) / edge, *OF_EDGE])
     ends = last_decoders(table, rates[rates < edge], rng=rng, steps=plan.steps)
     return tuple(measure_alignment(table, ends, svm).excess)
 
 
-def _excess(plan: Plan, draw: int) -> Numbers:
-    table, rng = plan.table(draw), stream(plan.seed, f"start {draw}")
-    rates = np.array(COMPARED) * stability_edge(table)
+def _excess(plan: Plan, draw: int, table: ContextTable, edge: float) -> Numbers:
+    rates, rng = np.array(COMPARED) * edge, stream(plan.seed, f"start {draw}")
     return tuple(table.excess(W) for W in last_decoders(table, rates, rng=rng, steps=plan.steps))

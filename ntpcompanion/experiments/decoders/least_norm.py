@@ -51,7 +51,6 @@ class Result(experiment.Result):
     routes: Annotated[float, Field(description="largest, of W^mm by three definitions")]
     orthogonal: Annotated[float, Field(description="part of W^mm in F")]
     finite_moves: Annotated[float, Field(description="of W* for other probabilities")]
-    orthonormal: Annotated[float, Field(description="of W^mm from its form, h_j orthonormal")]
     binary: Annotated[
         tuple[float, ...], Field(description="of W^mm from the SVM of two classes, by table")
     ]
@@ -95,7 +94,6 @@ def run(plan: Plan) -> Result:
         routes=max(_away(textbook, W), _away(_widest(table), W)),
         orthogonal=float(np.linalg.norm(project_onto_F(table, W)) / np.linalg.norm(W)),
         finite_moves=_away(moved, star),
-        orthonormal=_orthonormal(plan),
         binary=tuple(_binary(plan, draw) for draw in range(plan.draws)),
         margins=tuple(_margins(plan)),
     )
@@ -153,17 +151,6 @@ def _binary(plan: Plan, draw: int) -> float:
     rest = last - stacked @ nnls(stacked, last)[0]
     half = -rest[:-1] / rest[-1] / 2
     return _away(np.stack([half, -half]), _solved(table, tol=1e-10))
-
-
-def _orthonormal(plan: Plan) -> float:
-    """With orthonormal contexts every logit is the centred support."""
-    rng, m = stream(plan.seed, "orthonormal"), plan.num_contexts
-    upright = np.linalg.qr(rng.standard_normal((plan.dim, m)))[0].T
-    sizes = m, plan.vocab_size, plan.support_size, plan.dim
-    flat = ContextTable(upright, ContextTable.random(*sizes, rng).next_token, np.full(m, 1 / m))
-    inside = flat.support.toarray()
-    known = (inside - inside.mean(axis=1, keepdims=True)).T @ upright
-    return _away(_solved(flat, tol=1e-12), known)
 
 
 def _margins(plan: Plan) -> Iterator[Margin]:

@@ -1,17 +1,15 @@
 """Which of scikit-learn's handwritten digits does the nearest neighbour rule memorize?"""
 
-from itertools import combinations
 from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float, Int
 from pydantic import Field
-from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits
 from sklearn.neighbors import NearestNeighbors
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.generalization.memorization import memorization_scores, nearest_neighbour_scores
+from ntpcompanion.generalization.memorization import nearest_neighbour_scores
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
@@ -41,9 +39,6 @@ class Result(experiment.Result):
     hits: Annotated[
         Numbers, Field(description="fraction of flipped digits among those of highest score")
     ]
-    enumeration_error: Annotated[
-        float, Field(description="largest difference to all subsets of ten points")
-    ]
 
     @property
     def order(self) -> Int[np.ndarray, " n"]:
@@ -61,13 +56,6 @@ class Result(experiment.Result):
         """Of the scores for each of `FRACTIONS` with those of leaving one out."""
         left_out = np.array(self.left_out)
         return [float(np.corrcoef(np.array(one), left_out)[0, 1]) for one in self.scores]
-
-    @property
-    def identity_error(self) -> float:
-        """Mean score less the error of the nearest other digit's label."""
-        labels = np.array(self.labels)
-        accuracy = (labels[np.array(self.neighbours)] == labels).mean()
-        return float(np.array(self.left_out).mean() - (1 - accuracy))
 
     @property
     def flipped_found(self) -> Effect:
@@ -103,7 +91,6 @@ def run(plan: Plan) -> Result:
         labels=tuple(labels.tolist()),
         neighbours=tuple(nearest[:, 0].tolist()),
         hits=tuple(_hits(plan, draw, pixels, labels) for draw in range(plan.draws)),
-        enumeration_error=_enumeration_error(plan.seed),
     )
 
 
@@ -117,18 +104,3 @@ def _hits(
     scores = nearest_neighbour_scores(pixels, wrong, int(MIDDLE * plan.digits))
     highest = np.argsort(-scores, kind="stable")[:flipped]
     return float(np.isin(highest, chosen).mean())
-
-
-def _enumeration_error(seed: int) -> float:
-    """The formula against all subsets of ten points."""
-    rng, worst = stream(seed, "ten points"), []
-    ten, classes = rng.standard_normal((10, 2)), rng.integers(0, 2, 10)
-    between = cdist(ten, ten)
-    for size in range(2, 9):
-        chosen = np.array(list(combinations(range(10), size)))
-        member = np.zeros((len(chosen), 10), bool)
-        member[np.arange(len(chosen))[:, None], chosen] = True
-        nearest = np.where(member[:, None], between, np.inf).argmin(axis=2)
-        counted = memorization_scores(member, classes[nearest] == classes).scores
-        worst.append(np.abs(counted - nearest_neighbour_scores(ten, classes, size)).max())
-    return float(max(worst))

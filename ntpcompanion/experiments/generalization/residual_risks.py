@@ -74,12 +74,6 @@ class Result(experiment.Result):
     plan: Plan
     clean: tuple[Clean, ...]
     noisy: tuple[Noisy, ...]
-    identity_error: Annotated[
-        float, Field(description="largest difference of an error and ⟨θ − w, x − x′⟩")
-    ]
-    aligned_error: Annotated[
-        float, Field(description="the same with (1 − L)⟨θ, x − x′⟩, for the base w = Lθ")
-    ]
 
     @property
     def clean_table(self) -> pd.DataFrame:
@@ -102,13 +96,6 @@ class Result(experiment.Result):
         last = self._largest()
         return mean_effect((last.memory / last.nearest).groupby(last.run).mean())
 
-    @property
-    def base_over_formula(self) -> Effect:
-        """Risk of the base at the largest n over (1 − L)² d / (d + 2), mean over d."""
-        last = self._largest()
-        formula = (1 - self.plan.norm) ** 2 * last.d / (last.d + 2)
-        return mean_effect((last.base / formula).groupby(last.run).mean())
-
     def exponent(self, dim: int) -> Effect:
         """The power of n with which the risk of base and memory falls at d dimensions."""
         table = self.clean_table
@@ -130,15 +117,6 @@ class Result(experiment.Result):
         """
         rows = self._noisy(2.0, norm, neighbours)
         return paired_effect(rows.memory / self.plan.base_risk, rows.base / self.plan.base_risk)
-
-    @property
-    def noise_over_formula(self) -> Effect:
-        """Risk with one neighbour under that noise, over its variance plus (1 − L)² times the risk
-        of the memory alone without noise.
-        """
-        pure = self._noisy(0.0, 0.0, 1).memory
-        predicted = 2 * self.plan.base_risk + (1 - self.plan.norm) ** 2 * pure
-        return mean_effect(self._noisy(2.0, self.plan.norm, 1).memory / predicted)
 
     def _largest(self) -> pd.DataFrame:
         table = self.clean_table
@@ -167,13 +145,10 @@ def run(plan: Plan) -> Result:
     (0.25, True)
     """
     draws = [(d, n, run) for d in plan.dims for n in plan.sizes for run in range(plan.replicates)]
-    checked = np.array([_checked(plan, d) for d in plan.dims])
     return Result(
         plan=plan,
         clean=tuple(_clean(plan, *draw) for draw in draws),
         noisy=tuple(row for ratio in NOISE_RATIOS for row in _with_noise(plan, ratio)),
-        identity_error=checked[:, 0].max(),
-        aligned_error=checked[:, 1].max(),
     )
 
 
@@ -213,17 +188,3 @@ def _with_noise(plan: Plan, ratio: float) -> Iterator[Noisy]:
             risk = excess_risk(memory, new, theta)
             base = _base_risk(memory, new, theta)
             yield Noisy(ratio=ratio, run=run, L=norm, k=k, memory=risk, base=base)
-
-
-def _checked(plan: Plan, d: int) -> tuple[float, float]:
-    """The proposition on one draw, with the nearest input found among all distances."""
-    x, _, new, theta = _draw(plan, d, plan.sizes[0], 0)
-    memory = fit_residual_memory(x, x @ theta, max_norm=plan.norm)
-    step = new - x[((new[:, None] - x) ** 2).sum(axis=2).argmin(axis=1)]
-    error = new @ theta - memory.predict(new)
-    aligned = ResidualMemory(plan.norm * theta, x, (1 - plan.norm) * (x @ theta))
-    left = new @ theta - aligned.predict(new)
-    return (
-        float(np.abs(error - step @ (theta - memory.slope)).max()),
-        float(np.abs(left - (1 - plan.norm) * (step @ theta)).max()),
-    )

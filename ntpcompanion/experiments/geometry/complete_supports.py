@@ -45,6 +45,21 @@ class Result(experiment.Result):
         """A row for each V and k."""
         return experiment.table_of(self.sizes)
 
+    def size(self, V: int, k: int) -> Size:
+        """The supports of k among V tokens."""
+        return next(size for size in self.sizes if (size.V, size.k) == (V, k))
+
+    def error(self, column: str) -> float:
+        """The largest: of `away` or `angles`, or of the `printed` or `corrected` cosine."""
+        table = self.table
+        formula = column in ("printed", "corrected")
+        return float((abs(table[column] - table.meets) if formula else table[column]).max())
+
+    @property
+    def least_length(self) -> float:
+        """Of `longer`, where more than one token can follow."""
+        return float(self.table.query("k > 1").longer.min())
+
 
 def run(plan: Plan) -> Result:
     """Solve the nuclear-norm SVM on all supports of one size, and compare solution, singular values

@@ -11,6 +11,7 @@ from ntpcompanion.geometry.factor_descent import train_factors
 from ntpcompanion.geometry.nuclear_svm import solve_nuclear_svm
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.randomness import stream
+from ntpcompanion.statistics.effects import Effect, paired_effect
 
 
 class Training(NamedTuple):
@@ -61,6 +62,21 @@ class Result(experiment.Result):
     def cosines(self) -> pd.DataFrame:
         """A row for each table, a column for each training."""
         return self.table.pivot(index="table", columns="run", values="cosine")
+
+    def small_start(self, method: str) -> Effect:
+        """By how much a small start of GD or Adam ends nearer the solution than a large one."""
+        small, large = (self.cosines[f"{method}, {size} start"] for size in ("small", "large"))
+        return paired_effect(small, large)
+
+    def ahead(self, run: str, path: pd.Series) -> Effect:
+        """By how much a training ends nearer the solution than the ridge path, by table."""
+        return paired_effect(self.cosines[run], path)
+
+    def beside(self, path: pd.Series) -> pd.DataFrame:
+        """A row for each table and training: its cosine, and the difference from the ridge path."""
+        table = self.table
+        table["minus the path"] = table.cosine - table.table.map(path)
+        return table.drop(columns="table")
 
 
 def run(plan: Plan) -> Result:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -22,8 +23,10 @@ from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import TransformerSize
 from ntpcompanion.randomness import stream, torch_stream
 from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
 WARMUP = 0.03  # share of the steps
+REACHED = 2e-3  # excess loss (nats) below which a network has come to the floor
 
 
 class Plan(TextPlan):
@@ -133,22 +136,76 @@ def run(plan: Plan) -> Result:
     )
 
 
-def points_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
-    """Recorded runs, a row for each measurement.
+@dataclass(frozen=True, eq=False)
+class Networks:
+    """What `read_networks` returns.
 
-    Parameters
-    ----------
-    tasks
-        of a record.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `pairs`, the pairing, the text's first; `seed`, `step`, `excess`; similarities of `contexts`
-        and `words` with the solution of the SVM, of words with the `proxy`, and as `printed`, with
-        diagonals; `same`, the mean cosine of contexts with equal supports; similarities with the
-        predictions for the `other` pairing and for `renamed` words.
+    Fields
+    ------
+    table
+        a row for each measurement: `pairs`, the pairing, the text's first; `seed`, `step`,
+        `excess`; similarities of `contexts` and `words` with the solution of the SVM, of words with
+        the `proxy`, and as `printed`, with diagonals; `same`, the mean cosine of contexts with
+        equal supports; similarities with the predictions for the `other` pairing and for `renamed`
+        words.
     """
+
+    table: pd.DataFrame
+
+    @property
+    def means(self) -> pd.DataFrame:
+        """Over the seeds, by pairing and step."""
+        return self.table.groupby(["pairs", "step"]).mean()
+
+    @property
+    def ends(self) -> pd.DataFrame:
+        """The trained networks, by pairing and seed."""
+        return self.table.groupby(["pairs", "seed"]).last()
+
+    @property
+    def starts(self) -> pd.DataFrame:
+        """The untrained networks, by pairing and seed."""
+        return self.table.groupby(["pairs", "seed"]).first()
+
+    def mean(self, column: str) -> Effect:
+        """Of the networks trained on the text's pairs."""
+        return mean_effect(self.ends.loc["text"][column])
+
+    @property
+    def untrained(self) -> Effect:
+        """Similarity of words as printed, with diagonals, before training."""
+        return mean_effect(self.starts.loc["text"].printed)
+
+    @property
+    def pairing(self) -> Effect:
+        """By how much contexts follow the shuffled pairs that were trained, not the text's."""
+        shuffled = self.ends.loc["shuffled"]
+        return paired_effect(shuffled.contexts, shuffled.other)
+
+    @property
+    def over_proxy(self) -> Effect:
+        """By how much the solution of the SVM predicts words better than the proxy."""
+        trained = self.ends.loc["text"]
+        return paired_effect(trained.words, trained.proxy)
+
+    @property
+    def numbers(self) -> dict[str, float]:
+        """Means at the end and at the start, and how near to the floor the networks come."""
+        ends, excess = self.ends, self.ends.excess
+        reached = excess[excess < REACHED]
+        return {
+            **ends.loc[["text"]].mean().add_prefix("tf_"),
+            **self.starts.loc[["text"]].mean().add_prefix("start_"),
+            "tf_excess": reached.max(),
+            "tf_worst": excess.max(),
+            "tf_reached": len(reached),
+            "tf_runs": len(ends),
+            "tf_seeds": len(ends.loc["text"]),
+        }
+
+
+def read_networks(tasks: Sequence[Run[Plan, Result]]) -> Networks:
+    """Read recorded runs, of equal seeds for both pairings, at least two."""
     rows = []
     for task in tasks:
         plan = task.plan
@@ -169,7 +226,7 @@ def points_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
             }
             rows.append(row)
     table = pd.DataFrame(rows)
-    return table.sort_values("pairs", ascending=False, kind="stable", ignore_index=True)
+    return Networks(table.sort_values("pairs", ascending=False, kind="stable", ignore_index=True))
 
 
 def _start(plan: Plan) -> tuple[LanguageModel, nn.Parameter]:

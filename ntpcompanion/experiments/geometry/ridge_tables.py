@@ -1,7 +1,7 @@
 """What a vanishing penalty on words and contexts makes of random tables, against the prediction."""
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.geometry.angles import Similarities, compare_angles
 from ntpcompanion.geometry.gram_matrices import GramMatrices, cosines, gram_matrices, similarity
+from ntpcompanion.geometry.nuclear_svm import solve_nuclear_svm
 from ntpcompanion.geometry.predictions import PredictedGrams, predicted_grams
 from ntpcompanion.geometry.random_geometry import random_distributions, random_supports
 from ntpcompanion.geometry.supports import in_support_logits, project_in_support
@@ -120,8 +121,9 @@ class Result(experiment.Result):
     ]
     word_pairs: Annotated[Pairs, Field(description="of the first table")]
     context_pairs: Annotated[Pairs, Field(description="of the first table")]
-    rank_cost: Annotated[float, Field(description="relative, of as many dimensions as the rank")]
-    fewer_cost: Annotated[float, Field(description="relative, of three dimensions fewer")]
+    fewer_cost: Annotated[
+        float, Field(description="relative, of three dimensions fewer than the rank")
+    ]
 
     @property
     def path(self) -> pd.DataFrame:
@@ -137,9 +139,13 @@ class Result(experiment.Result):
 
     @property
     def judged(self) -> pd.DataFrame:
-        """The rows at λ = 1e-5."""
+        """The rows at λ = 1e-5, by table."""
         path = self.path
-        return path[np.isclose(path.ridge, 1e-5)]
+        return path[np.isclose(path.ridge, 1e-5)].set_index("table")
+
+    def mean(self, column: str) -> Effect:
+        """Of the tables at λ = 1e-5."""
+        return mean_effect(self.judged[column])
 
     @property
     def growth(self) -> Effect:
@@ -183,14 +189,31 @@ class Result(experiment.Result):
 
     @property
     def similarities(self) -> pd.DataFrame:
-        """A row for each table, vectors and kind."""
-        return experiment.table_of(self.alike)
+        """A row for each table, vectors and kind: with the SVM's solution, of `all entries` and of
+        `pairs`.
+        """
+        heads = {"with_diagonal": "all entries", "solution": "pairs"}
+        columns = ["kind", "vectors", *heads]
+        return experiment.table_of(self.alike)[columns].rename(columns=heads)
 
-    def similarity(self, kind: str, prediction: str, minus: str | None = None) -> Effect:
-        """Of the angles at λ = 1e-5 with a prediction, or how much better it is than another."""
-        table = self.similarities
-        chosen = table[(table.vectors == VECTORS[1]) & (table.kind == kind)]
-        return mean_effect(chosen[prediction] - (0.0 if minus is None else chosen[minus]))
+    def similarity(self, kind: str, prediction: str) -> Effect:
+        """Of the angles at λ = 1e-5 with a prediction."""
+        return mean_effect(self._alike(kind)[prediction])
+
+    @property
+    def root_gain(self) -> Effect:
+        """How much better the angles of words are predicted with the square root than without."""
+        words = self._alike("words")
+        return mean_effect(words["root"] - words["plain"])
+
+    @property
+    def mean_similarities(self) -> pd.DataFrame:
+        """Of all entries and of pairs, the means over the tables, by kind and vectors."""
+        return self.similarities.groupby(["kind", "vectors"])[["all entries", "pairs"]].mean()
+
+    def _alike(self, kind: str) -> pd.DataFrame:
+        table = experiment.table_of(self.alike)
+        return table[(table.vectors == VECTORS[1]) & (table.kind == kind)]
 
     def _slope(self, column: str, below: float) -> Effect:
         late = self.path[lambda path: path.ridge < below].groupby("table")
@@ -240,7 +263,6 @@ def run(plan: Plan) -> Result:
     """
     tables = [_followed(plan, number) for number in range(plan.tables)]
     words, contexts = _pairs(plan, tables[0])
-    enough, fewer = _rank_costs(plan, tables[0])
     return Result(
         points=tuple(
             _point(plan, number, table, minimum, other)
@@ -251,9 +273,30 @@ def run(plan: Plan) -> Result:
         moved=tuple(map(_moved, tables)),
         word_pairs=words,
         context_pairs=contexts,
-        rank_cost=enough,
-        fewer_cost=fewer,
+        fewer_cost=_fewer_cost(plan, tables[0]),
     )
+
+
+def seven_contexts() -> tuple[RidgeMinimum, dict[str, Any]]:
+    """The ridge path of an example of seven contexts and five tokens, for readers to touch.
+
+    Returns the minimum at λ = 1e-3, at which the figure starts, and what its script draws: the
+    `support`, all `ridges` and `logits`, the SVM's `solution`, and the index of the `start`.
+    """
+    percent = [[90, 10, 0, 0, 0], [20, 80, 0, 0, 0], [0, 50, 50, 0, 0], [0, 0, 30, 70, 0]]
+    percent += [*2 * [[0, 0, 0, 0, 100]], [0, 0, 0, 50, 50]]
+    next_token = np.array(percent) / 100
+    often = np.array([0.15, 0.15, 0.15, 0.15, 0.2, 0.04, 0.16])
+    ridges = 10.0 ** -np.arange(0.5, 8.01, 0.25)
+    minima = ridge_path(next_token, often, ridges.tolist(), tol=1e-7)
+    start = int(np.searchsorted(-np.log10(ridges), 3 - 1e-6))
+    return minima[start], {
+        "support": (next_token > 0).astype(int),
+        "ridges": [float(f"{minimum.ridge:.3g}") for minimum in minima],
+        "logits": [minimum.logits.round(6) for minimum in minima],
+        "solution": solve_nuclear_svm(next_token > 0, tol=1e-9).logits.round(9),
+        "start": start,
+    }
 
 
 def _followed(plan: Plan, number: int) -> FollowedTable:
@@ -347,13 +390,10 @@ def _pairs(plan: Plan, table: FollowedTable) -> list[Pairs]:
     return each_kind
 
 
-def _rank_costs(plan: Plan, table: FollowedTable) -> list[float]:
-    """At λ = 1e-5, of as many dimensions as the minimizer's rank, and of three fewer."""
+def _fewer_cost(plan: Plan, table: FollowedTable) -> float:
+    """At λ = 1e-5, of three dimensions fewer than the minimizer's rank."""
     free = table.path[JUDGED]
-    rank = int(np.linalg.matrix_rank(free.logits, tol=1e-6))
+    dim = max(1, int(np.linalg.matrix_rank(free.logits, tol=1e-6)) - FEWER)
     ridges = plan.ridges[: JUDGED + 1].tolist()
-    few = (
-        ridge_path(table.next_token, plan.weight, ridges, dim=dim)[-1].objective
-        for dim in (rank, max(1, rank - FEWER))
-    )
-    return [objective / free.objective - 1 for objective in few]
+    few = ridge_path(table.next_token, plan.weight, ridges, dim=dim)[-1]
+    return few.objective / free.objective - 1

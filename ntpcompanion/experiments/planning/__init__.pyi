@@ -4,6 +4,7 @@ from . import path_star as path_star
 from . import path_star_graph as path_star_graph
 from . import path_star_orders as path_star_orders
 from . import path_star_rules as path_star_rules
+from . import path_star_study as path_star_study
 
 __all__ = [
     "pause_tokens",
@@ -12,4 +13,5 @@ __all__ = [
     "path_star_graph",
     "path_star_orders",
     "path_star_rules",
+    "path_star_study",
 ]

@@ -57,18 +57,6 @@ def runs_table(
     ------
     ValueError
         a negative number of steps, another length.
-
-    Examples
-    --------
-    >>> from ntpcompanion.experiments import runs_table
-    >>> from ntpcompanion.experiments.planning import path_star
-    >>> from ntpcompanion.recorded import Run
-    >>> size = {"width": 8, "layers": 1, "heads": 1}
-    >>> values = {"size": size, "steps": 4, "batch_size": 4, "held_out": 20, "seed": 0}
-    >>> plan = path_star.Plan.from_json(values)
-    >>> table = runs_table([Run(plan, path_star.run(plan))])
-    >>> table[["query", "objective", "step", "solved"]].values.tolist()
-    [['last', 'next_token', 4, False]]
     """
     if steps is not None:
         steps = as_integer("steps", steps, 0)
@@ -79,31 +67,10 @@ def runs_table(
 
 
 def course_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
-    """How the accuracy at each node of the longest path rises in recorded runs.
-
-    Parameters
-    ----------
-    tasks
-        of a record.
-
-    Returns
-    -------
-    pandas.DataFrame
-        a row for each evaluation and node: `objective`, `query`, `seed`, `step`, `node` (counted
-        from the root, which is 0, whatever the order of the answer), `accuracy` under teacher
-        forcing, or of the one pass of teacherless training.
-
-    Examples
-    --------
-    >>> from ntpcompanion.experiments import course_table
-    >>> from ntpcompanion.experiments.planning import path_star
-    >>> from ntpcompanion.recorded import Run
-    >>> size = {"width": 8, "layers": 1, "heads": 1}
-    >>> values = {"size": size, "steps": 2, "batch_size": 4, "held_out": 20, "seed": 0}
-    >>> plan = path_star.Plan.from_json(values)
-    >>> table = course_table([Run(plan, path_star.run(plan))])
-    >>> table[["step", "node"]].values.tolist()
-    [[0, 0], [0, 1], [0, 2], [0, 3], [2, 0], [2, 1], [2, 2], [2, 3]]
+    """How the accuracy at each node of the longest path rises in recorded runs: a row for each
+    evaluation and node, `objective`, `query`, `seed`, `step`, `node` (counted from the root, which
+    is 0, whatever the order of the answer) and `accuracy` under teacher forcing, or of the one pass
+    of teacherless training.
     """
     rows = [
         (plan.objective, plan.query, plan.seed, evaluation.step, node, accuracy)
@@ -118,39 +85,14 @@ def course_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
 
 
 def describe_runs(kinds: Mapping[str, pd.DataFrame]) -> dict[str, float]:
-    """The numbers that a text says of several kinds of runs.
+    """The numbers that a text says of several kinds of runs, rows of `runs_table`.
 
-    Parameters
-    ----------
-    kinds
-        rows of `runs_table` for each kind, at least one.
-
-    Returns
-    -------
-    dict
-        `KIND_NUMBER` for each number that is defined: `runs`, how many are `solved`, the last step
-        as `steps`; in per cent A_1 as `first`, `best` and the mean `exact`, `memorized`, `follows`,
-        and the least and largest `later` and the least `follows` as `later_min`, `later_max`,
-        `follows_min`; the mean `stall` and `order`; numbers of runs with `later` at least 0.98 as
-        `cheats`, at least 0.9 as `near_cheats`, and with A_1 below 0.6 as `guesses`.
-
-    Raises
-    ------
-    ValueError
-        no kind.
-
-    Examples
-    --------
-    >>> from ntpcompanion.experiments import describe_runs, runs_table
-    >>> from ntpcompanion.experiments.planning import path_star
-    >>> from ntpcompanion.recorded import Run
-    >>> size = {"width": 8, "layers": 1, "heads": 1}
-    >>> values = {"size": size, "steps": 4, "batch_size": 4, "held_out": 20, "seed": 0}
-    >>> plan = path_star.Plan.from_json(values)
-    >>> table = runs_table([Run(plan, path_star.run(plan))])
-    >>> numbers = describe_runs({"short": table})
-    >>> numbers["short_runs"], numbers["short_solved"], numbers["short_steps"]
-    (1.0, 0.0, 4.0)
+    Returns `KIND_NUMBER` for each number that is defined: `runs`, how many are `solved`, the last
+    step as `steps`; in per cent A_1 as `first`, `best` and the mean `exact`, `memorized`,
+    `follows`, and the least and largest `later` and the least `follows` as `later_min`,
+    `later_max`, `follows_min`; the mean `stall` and `order`; numbers of runs with `later` at least
+    0.98 as `cheats`, at least 0.9 as `near_cheats`, and with A_1 below 0.6 as `guesses`. Raises
+    ValueError for no kind.
     """
     if not kinds:
         raise ValueError("`kinds` must hold at least one table of runs, got none.")

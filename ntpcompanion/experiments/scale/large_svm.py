@@ -1,11 +1,16 @@
 """How much does the next-token SVM cost as the table grows to the size of a real vocabulary?"""
 
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
+import numpy as np
+import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.tasks import tasks_table
 from ntpcompanion.linear.svm.next_token_svm import NTPSVMSolution, solve_ntp_svm
 from ntpcompanion.linear.svm.working_set import LargeSolution, solve_large_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -13,6 +18,12 @@ from ntpcompanion.linear.tables.large_tables import planted_table
 from ntpcompanion.numerics.memory import forget_peak, peak_gib
 from ntpcompanion.numerics.progress import Round
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import Effect, slope_within_seeds
+
+GROWTH = "large_svm_growth"
+RECORDS = ("large_svm", "large_svm_full", GROWTH, "large_svm_wide")
+BASE = {"num_contexts": 1000, "vocab_size": 100, "dim": 96, "support_size": 2}  # m, V, d, S
 
 
 class Sizes(BaseModel):
@@ -141,3 +152,92 @@ def table_of(plan: Plan) -> ContextTable:
 
 def _finite(value: float) -> float | None:
     return float(value) if abs(value) < float("inf") else None
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """What `read_tables` returns.
+
+    Fields
+    ------
+    planted
+        a row for each run on a planted table: its `record`, plan and result.
+    wide
+        the run with more dimensions than contexts.
+    """
+
+    planted: pd.DataFrame
+    wide: Run[Plan, Result]
+
+    @property
+    def large(self) -> pd.DataFrame:
+        """The growing tables."""
+        return self.planted[self.planted.record != GROWTH]
+
+    @property
+    def arms(self) -> dict[str, pd.DataFrame]:
+        """Multiplications where one size of `BASE` is another: a row for each seed."""
+        growth = self.planted[self.planted.record == GROWTH]
+        same = growth[[*BASE]] == pd.Series(BASE)
+        rows = {size: growth[same.drop(columns=size).all(axis=1)] for size in BASE}
+        return {
+            size: table.pivot(index="seed", columns=size, values="operations").astype(float)
+            for size, table in rows.items()
+        }
+
+    @property
+    def powers(self) -> dict[str, Effect]:
+        """The power of each size with which multiplications grow."""
+        return {
+            size: slope_within_seeds(
+                np.log(np.tile(arm.columns.to_numpy(float), (len(arm), 1))), np.log(arm)
+            )
+            for size, arm in self.arms.items()
+        }
+
+    @property
+    def shown(self) -> pd.DataFrame:
+        """The growing tables for readers."""
+        heads = {
+            "num_contexts": "m",
+            "vocab_size": "V",
+            "gap": "proved gap",
+            "scans": "scans",
+            "products": "products",
+            "working_set": "pairs held",
+            "peak_gib": "GiB",
+            "seconds": "seconds",
+        }
+        table = self.large[[*heads]].rename(columns=heads).reset_index(drop=True)
+        return table.assign(seconds=table.seconds.round().astype(int))
+
+    @property
+    def pairs_each(self) -> float:
+        """Pairs held for each context, of the largest table."""
+        last = self.large.iloc[-1]
+        return float(last.working_set / last.num_contexts)
+
+    @property
+    def costs(self) -> pd.Series:
+        """What the method would take on 64 machines, with 10⁸ contexts of 10,000 words in 256
+        dimensions, if as many pairs of each context were held.
+        """
+        machines, m, V, d = 64, 1e8, 10_000, 256
+        pairs = self.pairs_each * m
+        return pd.Series(
+            {
+                "multiplications of a scan, each machine": m * V * d / machines,
+                "multiplications of a product, each machine": 2 * pairs * d / machines,
+                "GiB of embeddings, each machine": 4 * m * d / machines / 2**30,
+                "GiB of pairs, each machine": 120 * pairs / machines / 2**30,
+                "MiB sent in a product, each machine": 2 * 4 * V * d / 2**20,
+            }
+        )
+
+
+def read_tables(recorded: Mapping[str, Sequence[Run[Plan, Result]]]) -> Tables:
+    """Read the runs of all `RECORDS`, by name."""
+    *planted, wide = (recorded[name] for name in RECORDS)
+    tables = dict(zip(RECORDS[:-1], map(tasks_table, planted), strict=True))
+    table = pd.concat(tables, names=["record"]).reset_index("record")
+    return Tables(table.drop(columns=["result", "table", "solver"]), wide[0])

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
@@ -11,6 +12,8 @@ from ntpcompanion.experiments.thresholds.text_plan import TextPlan, read_tokens
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.linear.thresholds.crossing import separability_crossing
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import Effect, estimate
 
 INPUTS = ("text",)  # fields of a plan that name files
 
@@ -108,3 +111,32 @@ def mean_crossing(results: Sequence[Sides]) -> tuple[float, float]:
     scatter = np.std(ratios, ddof=1) / np.sqrt(len(ratios))
     unknown = np.mean([result.half_width for result in results])
     return float(np.mean(ratios)), float(np.hypot(scatter, unknown))
+
+
+def lengths_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
+    """Recorded runs, a row for each number of `words`, with the mean crossing `d/m` and its
+    `error`.
+    """
+    rows = []
+    for words in sorted({task.plan.num_words for task in tasks}):
+        results = [task.result for task in tasks if task.plan.num_words == words]
+        sizes = (words, results[0].contexts, results[0].mean_support)
+        rows.append((*sizes, *mean_crossing(results)))
+    columns = ["words", "contexts", "tokens that follow, mean", "d/m", "error"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def length_slope(tasks: Sequence[Run[Plan, Result]]) -> Effect:
+    """By how much d/m falls for each doubling of the text: least squares for each seed, whose
+    scatter is joined with what is undecided.
+    """
+    keys = [(task.plan.seed, task.plan.num_words) for task in tasks]
+    index = pd.MultiIndex.from_tuples(keys, names=["seed", "words"])
+    ratios = pd.Series([task.result.ratio for task in tasks], index).unstack()
+    widths = pd.Series([task.result.half_width for task in tasks], index).unstack()
+    doublings = np.log2(ratios.columns.to_numpy(float))
+    doublings -= doublings.mean()
+    weights = doublings / (doublings**2).sum()
+    slopes = (ratios * weights).sum(axis=1)
+    unknown = (widths * np.abs(weights)).sum(axis=1).mean()
+    return estimate(slopes.mean(), float(np.hypot(slopes.sem(), unknown)), len(slopes))

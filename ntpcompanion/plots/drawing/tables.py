@@ -1,6 +1,6 @@
 """A table for readers: as many digits as a number deserves, words for what is not a number."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from math import floor, isfinite, log10
@@ -68,7 +68,11 @@ class ShownTable:
 
 @checked
 def show_table(
-    frame: pd.DataFrame, digits: Size = 3, errors: Mapping[Hashable, Hashable] | None = None
+    frame: pd.DataFrame,
+    digits: Size = 3,
+    errors: Mapping[Hashable, Hashable] | None = None,
+    *,
+    by: Sequence[str] = (),
 ) -> ShownTable:
     """A table for readers, for the last line of a notebook's cell.
 
@@ -85,6 +89,9 @@ def show_table(
     errors
         for a column of values the column of their standard errors, which is shown beside the value
         instead of on its own.
+    by
+        columns whose values name groups of rows: a group is shown as one row, the means of all
+        other columns with their standard errors.
 
     Returns
     -------
@@ -107,6 +114,11 @@ def show_table(
     0.573 ± 0.011 yes
              2.00  no
     """
+    if by:
+        groups = frame.groupby([*by], sort=False)
+        means, suffix = groups.mean(), " (error)"
+        frame = means.join(groups.sem().add_suffix(suffix)).reset_index()
+        errors = {name: f"{name}{suffix}" for name in means}
     errors = dict(errors or {})
     for name in [*errors, *errors.values()]:
         if name not in frame.columns:

@@ -17,6 +17,7 @@ from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
 
 PAPER = {"support_size": 6, "rate": "constant", "beta2": 0.99, "epsilon": 1e-8, "steps": 600}
 PAPER |= {"seed": 0}
@@ -227,6 +228,26 @@ def test_mean_cosines_end_with_the_shortest_run():
     long = Result.from_json(RESULT | curves)
     short = {name: end[:1] for name, end in RESULT.items() if isinstance(end, list)}
     cut = Result.from_json(RESULT | short | {"cosine_max": [0.4]})
-    means = module.mean_cosines([long, cut])
-    assert means["max"].tolist() == [pytest.approx(0.5)]
-    assert module.mean_cosines([long])["Frobenius"].tolist() == [0.2, 0.4]
+    tasks = [Run(Plan(**PAPER | {"seed": seed}), one) for seed, one in enumerate((long, cut))]
+    case = module.case_of(tasks, rate="constant", beta2=0.99)
+    assert case.mean_cosines["max"].tolist() == [pytest.approx(0.5)]
+    assert module.case_of(tasks, seed=0).mean_cosines["Frobenius"].tolist() == [0.2, 0.4]
+    assert case.cosines.cosine_max.tolist() == [0.6, 0.8, 0.4]
+    assert (case.mean("cosine_max").mean, case.mean("weighted").mean) == (pytest.approx(0.6), 0.5)
+
+
+def test_norms_are_listed_by_epsilon():
+    ends = {1e-8: "max", 1e-4: "undecided"}
+    tasks = [
+        Run(
+            Plan(**PAPER | {"epsilon": epsilon, "seed": seed}),
+            Result.from_json(RESULT | {"share_max": [0.99, 0.95 if norm == "max" else 0.1]}),
+        )
+        for epsilon, norm in ends.items()
+        for seed in (0, 1)
+    ]
+    row = module.norms_table(tasks).iloc[0]
+    assert row.to_dict() == {
+        "supports": "six tokens", "η": "constant", "β₂": 0.99, "ε = 1e-8": "max",
+        "ε = 1e-4": "undecided",
+    }  # fmt: skip

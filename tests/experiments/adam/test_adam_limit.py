@@ -5,7 +5,7 @@ import pytest
 from scipy.special import log_softmax
 
 from ntpcompanion.experiments.adam import adam_limit as module
-from ntpcompanion.experiments.adam.adam_limit import Adam, Plan, Result, run
+from ntpcompanion.experiments.adam.adam_limit import Adam, Plan, Result, read_cases, run
 from ntpcompanion.linear.dynamics.adam_norm import in_support_hessian
 from ntpcompanion.linear.dynamics.descent import descend
 from ntpcompanion.linear.dynamics.flow import gradient_flow
@@ -14,6 +14,7 @@ from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
 from tests.experiments.cases import check_wrong_fields
 
 ADAM = {"beta1": 0.9, "beta2": 0.99, "rate": "constant"}
@@ -87,3 +88,33 @@ def test_rates_are_those_of_the_first_step_and_later():
 def test_a_wrong_field_of_a_field_is_named():
     wrong = {"adam": (ADAM | {"beta2": 1.0}, r"`adam.beta2` should be less than 1, got 1\.0")}
     check_wrong_fields(Plan, PLAN, wrong)
+
+
+def test_cases_are_compared_over_their_tables():
+    """Two tables with momentum, and two with neither, at both rates; numbers by hand."""
+    zeros = dict.fromkeys(Result.model_fields, 0.0) | {"spread": 2.0, "predicted_divergence": 0.5}
+
+    def runs(beta1, rate, **columns):
+        adam = {"beta1": beta1, "beta2": 0.9, "rate": rate}
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        return [
+            Run(Plan.from_json(PLAN | {"adam": adam, "seed": seed}), Result(**zeros | row))
+            for seed, row in enumerate(rows)
+        ]
+
+    own = runs(
+        0.9, "constant", growth_predicted=(0.8, 0.6), growth_measured=(0.9, 0.8),
+        growth_frobenius=(0.7, 0.4), growth_control=(0.9, 0.9), shape_error=(1.0, 0.0),
+        divergence=(0.25, 0.5), start_error=(1.0, 1.0),
+    )  # fmt: skip
+    none = runs(0.0, "constant", growth_predicted=(0.5, 0.7))
+    found = read_cases(own + none + runs(0.0, "decaying", growth_predicted=(0.6, 0.9)))
+    case = found.case(0.9, 0.9)
+    means = [case.mean(name).mean for name in ("explained", "stall", "from start")]
+    assert means == pytest.approx([0.875, 0.75, 0.5])
+    assert case.beyond.mean == pytest.approx(0.15)
+    assert case.behind.tolist() == pytest.approx([np.log(2), np.log(4)])
+    assert case.mean_behind.mean == pytest.approx(np.log(8) / 2)
+    assert case.removed.mean == pytest.approx(0.5)  # 0.3 of 0.6
+    assert found.decaying.mean == pytest.approx(0.75)
+    assert found.drift.mean == pytest.approx(0.15)

@@ -52,16 +52,49 @@ def test_rates_means_and_growths_are_those_of_planted_points():
         for name in ("Adam", "NGD", "GD")
         for k in (0, 1, 10, 50, 100)
     ]
-    growths = [Growth(draw=d, name="GD", cosine=0.9, flow=0.9 + 0.01 * d) for d in (0, 1)]
-    result = Result(points=points, growths=growths)
+    flows = {"GD": 0.01, "NGD": -0.01, "Adam": 0.02}
+    growths = [
+        Growth(draw=d, name=name, cosine=0.9, flow=0.9 + 2 * d * gap)
+        for d in (0, 1)
+        for name, gap in flows.items()
+    ]
+    result = Result(points=points, growths=growths, one_context=1.0)
     assert result.rate("several", "NGD", "excess").mean == pytest.approx(2)
     assert result.rate("several", "Adam", "angle").mean == pytest.approx(1)
     means = result.means("several", "excess")
     assert means["GD"].tolist() == pytest.approx([2 / k**2 for k in (1, 10, 50, 100)])
     assert list(result.first("norm")) == ["GD", "NGD", "Adam"]
     assert result.finite_left.mean == pytest.approx(1 / 101)
-    assert result.behind["GD"].tolist() == pytest.approx([0, 0.01])
-    assert result.growth.loc["GD"].tolist() == pytest.approx([0.1, 0.095, 0])
+    assert result.behind["GD"].tolist() == pytest.approx([0, 0.02])
+    assert result.adam_behind.mean == pytest.approx(0.02)
+    assert result.own_flow.mean == pytest.approx(0.01)
+    assert (result.faster("Adam", "NGD").mean, result.farther, result.lower.mean) == (0, 0, 0)
+    assert result.slowest.mean == pytest.approx(1 - (1 / 100**2 + 16 / 100**2) / 4)
+    assert result.growth.loc["GD"].tolist() == pytest.approx([0.1, 0.09, 0])
+
+
+def test_rates_have_a_row_for_what_is_proved(found):
+    table = found.rate_table
+    assert found.rate_curves.shape[1] == 1 + 2 * (3 + 2)
+    assert table.optimizer.tolist() == ["GD", "NGD", "Adam", "GD", "NGD"]
+    low, high = found.rate("one-hot", "NGD", "angle").interval
+    assert table.angle[4] == f"{low:.3g} to {high:.3g}"
+    assert table.angle[2] == "–"
+    assert found.at_edge.mean == pytest.approx(found.last("of_edge").NGD.mean())
+
+
+def test_one_context_keeps_its_step_size_over_the_gradient(found):
+    W, p = stream(0, "one context").standard_normal(3), np.array([0.75, 0.25, 0])
+    for _ in range(300):
+        W = W - 0.01 * (softmax(W) - p) / np.linalg.norm(softmax(W) - p)
+    assert found.one_context == pytest.approx(0.01 / np.linalg.norm(softmax(W) - p))
+
+
+def test_floors_of_the_three_laws_are_their_means():
+    floors = optimizer_runs.entropy_floors(0)
+    flat = sum(1 / k for k in range(2, 7))  # ψ(7) − ψ(2)
+    assert abs(floors["flat"].mean - flat) < 5 * floors["flat"].stderr
+    assert floors["counted"].mean < floors["flat"].mean < floors["uniforms"].mean
 
 
 def test_a_table_that_is_not_separable_is_named():

@@ -38,7 +38,6 @@ def test_differences_are_those_of_two_programs(found):
         assert found.table.loc[distortion, 0] == pytest.approx(expected, rel=1e-3)
 
 
-def test_a_simplex_and_opposed_contexts_follow_the_formulas(found):
+def test_on_a_simplex_there_is_no_difference(found):
     assert found.table.loc[0.0].max() < 1e-5
     assert found.largest.mean == pytest.approx(found.table.loc[1.0].mean())
-    assert found.slack_error < 1e-5

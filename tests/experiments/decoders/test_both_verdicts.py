@@ -35,6 +35,13 @@ def test_the_loss_is_zero_in_excess_only_where_both_hold(found):
     assert len(found.minima) == 6
     for one in found.minima:
         assert one.reached < 1e-6 if one.holds else one.reached >= one.bound > 0
+    assert found.farthest < 1e-6 < found.nearest
+
+
+def test_a_path_of_penalties_comes_down_to_the_minimum(found):
+    norms, excess = both_verdicts.penalized_path(both_verdicts.three_contexts((1.0, 1.0)))
+    assert np.all(np.diff(norms) > 0)
+    assert excess[-1] == pytest.approx(found.minima[0].reached, rel=1e-3)
 
 
 def test_the_text_comes_down_to_its_floor(found):
@@ -43,7 +50,6 @@ def test_the_text_comes_down_to_its_floor(found):
     assert np.all(np.array(found.excess) <= np.array(found.bounds) + 1e-12)
 
 
-def test_the_fewest_dimensions_are_drawn_again(found):
-    assert found.separable_in_few(text=True).mean == pytest.approx(np.mean(found.few))
+def test_few_dimensions_are_the_fewest(found):
     lowest = np.array(found.random.separable)[np.array(found.random.dim) == min(found.random.dim)]
-    assert found.separable_in_few().mean == pytest.approx(lowest.mean())
+    assert found.separable_in_few.mean == pytest.approx(lowest.mean())

@@ -52,7 +52,8 @@ def test_the_flow_meets_its_theory(found):
     assert found.turning_order == pytest.approx(1, abs=0.1)
     assert max(found.farthest, found.settled) < 1e-4
     assert found.decades.index.tolist() == [1, 10, 100, 1000]
-    assert max(found.descended["flow_error"]) < 0.5
+    assert found.flow_error == max(found.descended["flow_error"]) < 0.5
+    assert found.norm_growth == pytest.approx(100, rel=0.5)
     assert max(np.diff(found.near_error)) < 0
     assert found.strictness > 0
     assert max(found.ball["gap"]) < 1e-3

@@ -13,7 +13,7 @@ found, test_a_result_repeats_and_is_plain = small_run(least_norm, RIGHT)
 
 def test_all_definitions_give_one_decoder(found):
     assert found.routes < 1e-4
-    assert max(found.orthogonal, found.orthonormal, *found.binary) < 1e-8
+    assert max(found.orthogonal, *found.binary) < 1e-8
     assert found.finite_moves > 0.1
 
 

@@ -18,12 +18,10 @@ def test_left_out_digits_are_judged_by_their_nearest_neighbour(found):
     nearest = distances.argmin(axis=1)
     assert found.neighbours == tuple(nearest.tolist())
     assert found.left_out == pytest.approx((labels[nearest] != labels).astype(float))
-    assert abs(found.identity_error) < 1e-12
 
 
 def test_few_digits_are_memorized_and_flipped_ones_are_among_them(found):
     middle = np.array(found.scores[1])
-    assert found.enumeration_error < 1e-12
     assert (np.diff(middle[found.order]) <= 0).all()
     assert found.tail == pytest.approx(np.sort(middle)[-7:].sum() / middle.sum())
     assert min(found.correlations) > 0.8

@@ -5,8 +5,8 @@ from ntpcompanion.experiments.generalization.disagreement_mlp import (
     ARMS,
     Plan,
     _examples,
-    ensembles_table,
-    ratios_of,
+    printed_table,
+    read_ensembles,
     run,
 )
 from ntpcompanion.recorded import Run
@@ -47,12 +47,17 @@ def test_recorded_ensembles_are_rows_and_their_ratios_means_over_seeds(found):
         Run(Plan.from_json(RIGHT | {"seed": seed}), result)
         for seed, result in enumerate((found, other))
     ]
-    table = ensembles_table(tasks)
+    read = read_ensembles(tasks)
+    table = read.table
     assert table.task.unique().tolist() == ["n = 100, d = 4, 3 classes"]
     assert table.seed.tolist() == [0, 0, 0, 1, 1, 1]
     assert table.cace.tolist()[:3] == [one.calibration_error for one in found.ensembles]
-    (ratio,) = ratios_of(table, "start")
+    (ratio,) = read.ratios("start")
     first, second = (one.ensembles[1] for one in (found, other))
     assert ratio.mean == pytest.approx(
         (first.disagreement / first.error + second.disagreement / second.error) / 2
     )
+    assert read.largest("start") == ratio
+    assert read.farthest == read.ratios("data")[0]
+    assert read.ends["low_start"] == read.ends["high_start"] == ratio.mean
+    assert printed_table().ratio.round(2).tolist() == [0.55, 0.53, 0.61, 0.65]

@@ -27,3 +27,12 @@ def test_a_single_follower_has_its_direction_and_a_pair_is_the_middle_of_an_edge
     pair = table.loc[4, 2]  # words are corners of a tetrahedron, contexts middles of its edges
     assert pair.meets == pytest.approx(np.sqrt(1 / 3))
     assert pair.printed == pytest.approx(np.sqrt(3 / 4))
+    assert (found.size(4, 2).meets, found.size(4, 2).longer) == (pair.meets, pair.longer)
+
+
+def test_errors_are_the_largest_of_all_sizes(found):
+    small = found.model_copy(update={"sizes": (found.size(4, 1), found.size(4, 2))})
+    assert small.error("away") == max(size.away for size in small.sizes)
+    assert small.error("corrected") < 1e-9
+    assert small.error("printed") == pytest.approx(np.sqrt(3 / 4) - np.sqrt(1 / 3))
+    assert small.least_length == found.size(4, 2).longer

@@ -38,3 +38,13 @@ def test_each_table_has_every_training(found):
     steps = found.table.groupby("run").steps.unique().explode()
     assert steps["Adam, large start"] == 10
     assert steps["Adam, penalty 1e-5"] == 40
+
+
+def test_ends_are_compared_with_each_other_and_with_a_path(found):
+    near = found.cosines
+    gained = near["GD, small start"] - near["GD, large start"]
+    assert found.small_start("GD").mean == pytest.approx(gained.mean())
+    path = near["GD, large start"].rename("path")
+    assert found.ahead("GD, small start", path).mean == pytest.approx(gained.mean())
+    beside = found.beside(path).set_index("run")["minus the path"]
+    assert beside["GD, small start"].tolist() == pytest.approx(gained.tolist())

@@ -55,17 +55,30 @@ def test_the_path_meets_its_theory(found):
     assert max(np.diff(found.gram_errors)) < 0
     assert max(np.diff(found.other_directions)) < 0
     assert min(found.moved) > 0.1
-    assert abs(found.rank_cost) < 1e-6 < found.fewer_cost
+    assert found.fewer_cost > 1e-6
     assert found.judged.ridge.tolist() == pytest.approx([1e-5, 1e-5])
+    assert found.mean("same").mean == pytest.approx(found.judged.same.sum() / 2)
 
 
 def test_angles_are_compared_with_predictions(found):
     assert (len(found.word_pairs.table), len(found.context_pairs.table)) == (15, 28)
     assert found.context_pairs.table.same.sum() == 4
     pairs = found.context_pairs.table[["predicted", "measured"]].corr().iloc[0, 1]
-    first = found.similarities.query("table == 0 and kind == 'contexts'").set_index("vectors")
-    assert first.solution["λ = 1e-5"] == pytest.approx(pairs)
-    assert first.solution["λ → 0"] > first.solution["untrained"]
-    change = found.similarity("words", "root", minus="plain").mean
+    first = found.similarities.query("kind == 'contexts'")[:3].set_index("vectors").pairs
+    assert first["λ = 1e-5"] == pytest.approx(pairs)
+    assert first["λ → 0"] > first["untrained"]
+    means = found.mean_similarities.pairs["contexts"]
+    assert means["λ = 1e-5"] == pytest.approx(found.similarity("contexts", "solution").mean)
+    change = found.root_gain.mean
     alone = [found.similarity("words", name).mean for name in ("root", "plain")]
     assert change == pytest.approx(alone[0] - alone[1])
+
+
+def test_the_example_to_touch_follows_seven_contexts():
+    minimum, shown = ridge_tables.seven_contexts()
+    assert (minimum.ridge, shown["ridges"][shown["start"]]) == (pytest.approx(1e-3), 1e-3)
+    np.testing.assert_allclose(shown["logits"][shown["start"]], minimum.logits, atol=1e-6)
+    assert shown["support"].sum(axis=1).tolist() == [2, 2, 2, 2, 1, 1, 2]
+    own, limit = shown["logits"][-1], shown["solution"]  # nearly the direction of the SVM
+    cosine = (own * limit).sum() / np.linalg.norm(own) / np.linalg.norm(limit)
+    assert 0.98 < cosine < 1

@@ -4,9 +4,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntpcompanion.experiments import course_table, describe_runs, runs_table
 from ntpcompanion.experiments.planning.path_star import Plan, run
-from ntpcompanion.experiments.planning.path_star_runs import COLUMNS, COURSE
+from ntpcompanion.experiments.planning.path_star_runs import (
+    COLUMNS,
+    COURSE,
+    course_table,
+    describe_runs,
+    runs_table,
+)
 from ntpcompanion.recorded import Run
 
 VALUES = {"size": {"width": 8, "layers": 1, "heads": 1}, "steps": 4, "every": 2, "batch_size": 6}

@@ -1,9 +1,11 @@
 import json
 
+import numpy as np
 import pytest
 
-from ntpcompanion.experiments.scale.large_svm import Plan, Result, run, table_of
-from tests.experiments.cases import RECORDS, check_wrong_fields
+from ntpcompanion.experiments.scale import large_svm
+from ntpcompanion.experiments.scale.large_svm import Plan, Result, read_tables, run, table_of
+from tests.experiments.cases import RECORDS, check_wrong_fields, recorded
 
 SIZES = {"num_contexts": 30, "vocab_size": 9, "dim": 12, "support_size": 2}
 RIGHT = {"sizes": SIZES, "table": "planted", "solver": "working set", "tol": 1e-6}
@@ -45,3 +47,17 @@ def test_both_solvers_find_the_same_norm(table):
 def test_seeds_are_different_tables():
     one, two = (table_of(Plan.from_json(RIGHT | {"seed": seed})) for seed in (0, 1))
     assert (one.embeddings != two.embeddings).any()
+
+
+def test_recorded_tables_have_powers_and_costs():
+    found = read_tables({name: recorded(large_svm, name) for name in large_svm.RECORDS})
+    assert found.large.num_contexts.tolist() == [3000, 10000, 30000, 100000]
+    assert found.shown.m.tolist() == found.large.num_contexts.tolist()
+    arm = found.arms["num_contexts"]
+    assert arm.columns.tolist() == [500, 1000, 2000, 4000]
+    slopes = np.polyfit(np.log(arm.columns), np.log(arm).T, 1)[0]  # of each seed
+    assert found.powers["num_contexts"].mean == pytest.approx(slopes.mean())
+    last = found.large.iloc[-1]
+    assert found.pairs_each == last.working_set / 100_000
+    assert found.costs["multiplications of a scan, each machine"] == 4e12
+    assert found.wide.plan.table == "gaussian"

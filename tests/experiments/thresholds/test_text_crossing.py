@@ -1,10 +1,18 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.thresholds.text_crossing import Plan, Result, mean_crossing, run
+from ntpcompanion.experiments.thresholds.text_crossing import (
+    Plan,
+    Result,
+    length_slope,
+    lengths_table,
+    mean_crossing,
+    run,
+)
 from ntpcompanion.languages.text.words import encode, split_words
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
+from ntpcompanion.recorded import Run
 from tests.oracles import largest_margin
 
 RIGHT = {"num_words": 350, "vocab_size": 128, "context_length": 2, "seed": 0}
@@ -71,3 +79,24 @@ def test_the_error_of_a_mean_joins_scatter_and_what_is_undecided():
     assert mean_crossing(wide) == pytest.approx((0.55, np.hypot(0.1 / np.sqrt(3), 0.15)))
     with pytest.raises(ValueError, match="must hold at least 2 draws to estimate an error, got 1"):
         mean_crossing(decided[:1])
+
+
+def test_recorded_crossings_are_rows_and_have_a_slope_over_doublings():
+    """Texts of 10, 20 and 40 words: 0.1 a doubling with one seed, 0.2 with the other."""
+    shape = {"vocab_size": 8, "context_length": 1}
+    tasks = [
+        Run(
+            Plan.from_json(shape | {"num_words": 10 * 2**k, "seed": seed}),
+            result(10 + 10 * k * (1 + seed), 9 + 10 * k * (1 + seed), contexts=100),
+        )
+        for k in (2, 0, 1)
+        for seed in (0, 1)
+    ]
+    slope = length_slope(tasks)
+    # the weights of the three texts are −1/2, 0 and 1/2, and each crossing is known to 0.005
+    assert (slope.mean, slope.replicates) == (pytest.approx(0.15), 2)
+    assert slope.stderr == pytest.approx(np.hypot(0.05, 0.005))
+    table = lengths_table(tasks)
+    assert table["words"].tolist() == [10, 20, 40]
+    assert table["d/m"].tolist() == pytest.approx([0.095, 0.245, 0.395])
+    assert table["error"][0] == pytest.approx(0.005)

@@ -103,3 +103,9 @@ def test_a_table_without_rows_shows_its_heads():
 def test_impossible_orders_are_refused(options, words):
     with pytest.raises(ValueError, match=words):
         plots.show_table(pd.DataFrame({"a": [1.0]}), **options)
+
+
+def test_groups_are_shown_by_their_means_and_errors():
+    frame = pd.DataFrame({"kind": ["a", "b", "a", "b"], "loss": [1.0, 5.0, 3.0, 5.0]})
+    shown = parsed(plots.show_table(frame, by=["kind"]))
+    assert shown == [["kind", "loss"], ["a", "2.0 ± 1.0"], ["b", "5.00"]]
