@@ -1,7 +1,7 @@
 """The recorded studies of downstream accuracy, read together: languages, widths and attacks."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
@@ -30,6 +30,8 @@ class RecordedStudies:
     six_attacked
         the language of `six` with the adversary; its saturated networks are its own, since another
         processor trained those of `six`.
+    sentences
+        how many were drawn for what a context is worth, by the fields of four languages.
     """
 
     eight: Study
@@ -40,6 +42,7 @@ class RecordedStudies:
     six_attacked: Study
     twelve: Study
     grammar: Study
+    sentences: Mapping[str, int] = field(default_factory=lambda: SENTENCES)
 
     @property
     def by_name(self) -> dict[str, Study]:
@@ -81,9 +84,9 @@ def read_studies(
     """
     drawn = {**SENTENCES, **(sentences or {})}
 
-    def study(field: str, *names: str, **fields: Any) -> Study:
+    def study(language: str, *names: str, **fields: Any) -> Study:
         tasks = [task for name in names for task in read(name)]
-        return read_study(tasks, equal_share=equal_share, sentences=drawn[field], **fields)
+        return read_study(tasks, equal_share=equal_share, sentences=drawn[language], **fields)
 
     eight = study("eight", *EIGHT)
     six = study("six", "downstream_hmm6")
@@ -98,6 +101,7 @@ def read_studies(
         study("six", "downstream_hmm6_adversarial", gaps=six.gaps),
         study("twelve", "downstream_hmm12"),
         study("grammar", "downstream_pcfg16", enumerated=0),
+        drawn,
     )
 
 
