@@ -73,11 +73,12 @@ class FunctionEffects:
         """
         rows = {}
         for name in self.studies:
-            sharper, flatter = (self.changes.loc[(name, WEIGHTS[end])] for end in (0, -1))
+            own = self.changes.loc[name]
+            sharper, *_, flatter = own["function"]
             rows[name] = {
-                "grew": sharper.balanced.mean,
-                "left": sharper.function.mean,
-                "span": sharper.function.mean - flatter.function.mean,
+                "grew": own["balanced"].iloc[0].mean,
+                "left": sharper.mean,
+                "span": sharper.mean - flatter.mean,
                 "function_projected": with_interval(self.slopes.projected[name]),
                 "function_masked": with_interval(self.slopes.masked[name]),
             }

@@ -110,7 +110,8 @@ class SameLossEffects:
         shown = {}
         for name, states, own in self._probed:
             each, network = self._columns.loc[states], own.saturated("full")
-            cells = each.iloc[0].map("{:.1f}".format) + each.std().map(" ({:.1f})".format)
+            spread = pd.Series(each.std()).map(" ({:.1f})".format)
+            cells = each.iloc[0].map("{:.1f}".format) + spread
             cells["network"] = f"{network.mean():.1f} ({network.std():.1f})"
             shown[name] = cells
         return pd.DataFrame(shown).rename_axis("columns of the probe").reset_index()
@@ -178,7 +179,7 @@ def gaps_by_language(
     """
     found = {"hmm-8": studies.eight.gaps}
     for name in languages:
-        plan = named("languages", name, LANGUAGE_PLANS)
+        plan: Any = named("languages", name, LANGUAGE_PLANS)
         total = sentences if plan.family == "hmm" else sentences // 10
         found[name] = context_gaps(plan.build(), total, seed, enumerated=0)
     recorded = {"hmm-6": studies.six, "hmm-12": studies.twelve, "grammar": studies.grammar}

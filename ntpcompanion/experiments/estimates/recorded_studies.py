@@ -90,13 +90,14 @@ def read_studies(
 
     eight = study("eight", *EIGHT)
     six = study("six", "downstream_hmm6")
-    longer, *wider = (
+    longer, width64, width128 = (
         study("eight", name, gaps=eight.gaps) for name in ("downstream_hmm8_penalty", *WIDER)
     )
     return RecordedStudies(
         eight,
         longer,
-        *wider,
+        width64,
+        width128,
         six,
         study("six", "downstream_hmm6_adversarial", gaps=six.gaps),
         study("twelve", "downstream_hmm12"),

@@ -120,10 +120,11 @@ class TraceEffects:
         """
         rows = {}
         for name, own in self.flatter.items():
-            end, side = self.doses.loc[name].iloc[-1], self.slopes.loc[name, "projected"]
+            end, side = self.doses.loc[name].iloc[-1], self.slopes.projected[name]
             level = own.arm("penalty", 0.0, "projected").mean()
             fifth = study_evidence.points_of_log_odds(PRINTED_LOG_ODDS / 5, level)
-            verdict = verdict_on(*side.interval, -fifth)
+            low, high = side.interval
+            verdict = verdict_on(low, high, -fifth)
             rows[name] = {
                 "side": with_interval(side),
                 "dose": -end.balanced.mean,
@@ -137,10 +138,8 @@ class TraceEffects:
     def chance(self, verdict: str, effect: float, delta: float = -1.24) -> float:
         """The least probability of a verdict on `delta` if the slopes were `effect`."""
         slopes = self.slopes[["projected", "masked"]].to_numpy().ravel()
-        return min(
-            getattr(verdict_probabilities(own.sd, own.replicates, effect, delta), verdict)
-            for own in slopes
-        )
+        chances = (verdict_probabilities(own.sd, own.replicates, effect, delta) for own in slopes)
+        return min(float(getattr(one, verdict)) for one in chances)
 
     @property
     def sharpest(self) -> pd.DataFrame:
@@ -162,14 +161,17 @@ class TraceEffects:
         masked, share = (
             self.studies.eight.lead(self.studies.longer, column) for column in ("masked", "share")
         )
-        return masked.mean / share.mean
+        return float(masked.mean / share.mean)
 
     @property
     def forest(self) -> pd.DataFrame:
         """For `draw_comparisons`: the `slopes` beside the printed one and a fifth of it."""
-        named = {**{name: f", {word}" for name, word in PROBES.items()}, "masked": ", masked"}
-        named["projected"] = ""
-        rows = {f"{name}{named[probe]}": own for (name, probe), own in self.slopes.stack().items()}
+        named = {**PROBES, "masked": "masked"}
+        rows = {
+            name if probe == "projected" else f"{name}, {word}": self.slopes[probe][name]
+            for name in self.flatter
+            for probe, word in named.items()
+        }
         return study_evidence.intervals(rows).assign(paper=PRINTED_SLOPE, delta=PRINTED_SLOPE / 5)
 
     @property
