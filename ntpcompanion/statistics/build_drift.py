@@ -152,9 +152,9 @@ class BuildHistory:
         """As `moved_numbers`, with `chapter`, `locator` and `place` counted from 1."""
         bands = {name: claim.get("band", {}) for name, claim in self.claims.items()}
         courses = moved_numbers(self.numbers, bands, self.false_alarms)
-        own = [self.claims[name] for name, _ in courses.index]
-        courses["chapter"] = [claim["notebook"] for claim in own]
-        courses["locator"] = [claim["locator"] for claim in own]
+        claims = [self.claims[name] for name, _ in courses.index]
+        courses["chapter"] = [claim["notebook"] for claim in claims]
+        courses["locator"] = [claim["locator"] for claim in claims]
         return courses.reset_index().assign(place=lambda frame: frame["place"] + 1)
 
     @property
@@ -180,9 +180,11 @@ class BuildHistory:
         """For each number that moved, by build: its distance from the first one over the largest
         distance.
         """
-        found = {}
+        deviations = {}
         for claim, place in zip(self.moved["claim"], self.moved["place"] - 1, strict=True):
-            own = self.numbers[(self.numbers["claim"] == claim) & (self.numbers["place"] == place)]
-            away = own.set_index("build")["value"] - own["value"].iloc[0]
-            found[claim] = away / away.abs().max()
-        return found
+            course = self.numbers[
+                (self.numbers["claim"] == claim) & (self.numbers["place"] == place)
+            ]
+            away = course.set_index("build")["value"] - course["value"].iloc[0]
+            deviations[claim] = away / away.abs().max()
+        return deviations

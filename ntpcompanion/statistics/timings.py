@@ -66,19 +66,19 @@ class Benchmarks:
         return int(self.entries["run"].mode().max())
 
     @property
-    def here(self) -> pd.DataFrame:
+    def main(self) -> pd.DataFrame:
         """The entries of the main run."""
         return self.entries[self.entries["run"] == self.number]
 
     @property
     def quiet(self) -> pd.DataFrame:
         """Those without other processes, by name."""
-        return self.here[self.here["busy"] == 0].set_index("name")
+        return self.main[self.main["busy"] == 0].set_index("name")
 
     @property
     def busy(self) -> pd.DataFrame:
         """Those beside busy processes, by name."""
-        return self.here[self.here["busy"] > 0].set_index("name")
+        return self.main[self.main["busy"] > 0].set_index("name")
 
     @property
     def loads(self) -> np.ndarray:
@@ -199,16 +199,16 @@ class Benchmarks:
         than `slowest` times their share of the cores, and each that failed.
         """
         busy, cores = self.busy, self.runs[self.number]["hardware"]["cores"]
-        share = ((busy["busy"] + busy["threads"]) / cores).clip(lower=1)
-        starved = self.costs["slower"] > self.slowest * share.reindex(self.costs.index)
-        failed = self.here[self.here["kind"] == "failed"]
+        load = ((busy["busy"] + busy["threads"]) / cores).clip(lower=1)
+        starved = self.costs["slower"] > self.slowest * load.reindex(self.costs.index)
+        failed = self.main[self.main["kind"] == "failed"]
         errors: Any = failed["title"] + ": " + failed["error"] if len(failed) else []
-        found = {
+        findings = {
             "missed its goal": self._named[self.goals[~self.goals].index],
             "slowed by busy processes more than their share explains": self._named[starved],
             "gave no number": errors,
         }
-        rows = [(word, title) for word, titles in found.items() for title in titles]
+        rows = [(word, title) for word, titles in findings.items() for title in titles]
         return pd.DataFrame(rows, columns=["finding", "what"])
 
     @property

@@ -35,7 +35,10 @@ class FunctionEffects:
         """Changes of the logarithms of four traces against no penalty, by language and weight."""
         traces, weights = ["trace", "balanced", "function", "median"], [w for w in WEIGHTS if w]
         return pd.concat(
-            {name: own.effects("penalty", traces, weights) for name, own in self.studies.items()},
+            {
+                name: study.effects("penalty", traces, weights)
+                for name, study in self.studies.items()
+            },
             names=["language", "weight"],
         )
 
@@ -49,7 +52,7 @@ class FunctionEffects:
     def planes(self) -> dict[str, pd.DataFrame]:
         """For `draw_trace_plane`: each network against the one without a penalty, by language."""
         return {
-            name: own.plane(["penalty"], trace="function") for name, own in self.studies.items()
+            name: study.plane(["penalty"], trace="function") for name, study in self.studies.items()
         }
 
     @cached_property
@@ -73,10 +76,10 @@ class FunctionEffects:
         """
         rows = {}
         for name in self.studies:
-            own = self.changes.loc[name]
-            sharper, *_, flatter = own["function"]
+            changes = self.changes.loc[name]
+            sharper, *_, flatter = changes["function"]
             rows[name] = {
-                "grew": own["balanced"].iloc[0].mean,
+                "grew": changes["balanced"].iloc[0].mean,
                 "left": sharper.mean,
                 "span": sharper.mean - flatter.mean,
                 "function_projected": with_interval(self.slopes.projected[name]),
@@ -90,9 +93,9 @@ class FunctionEffects:
         cent of the learnable gap: the larger of both languages.
         """
         effects = [
-            own.effect("penalty", "share", None, WEIGHTS[0]) for own in self.studies.values()
+            study.effect("penalty", "share", None, WEIGHTS[0]) for study in self.studies.values()
         ]
-        return max(own.mean for own in effects)
+        return max(effect.mean for effect in effects)
 
 
 def read_function_effects(
@@ -102,8 +105,8 @@ def read_function_effects(
     again = {"8 states": (studies.longer, "hmm8"), "6 states": (studies.six, "hmm6")}
     return FunctionEffects(
         {
-            name: with_function_traces(own, read(f"penalized_traces_{language}"))
-            for name, (own, language) in again.items()
+            name: with_function_traces(study, read(f"penalized_traces_{language}"))
+            for name, (study, language) in again.items()
         }
     )
 
@@ -138,8 +141,8 @@ class DriftBounds:
         """A row for each seed, a column for each width."""
         time = self.learning_rate**2 * self.steps / (4 * self.batch_size)
         bounds = {
-            width: time * own.saturated("slope") / own.saturated("trace")
-            for width, own in self.studies.items()
+            width: time * study.saturated("slope") / study.saturated("trace")
+            for width, study in self.studies.items()
         }
         return pd.DataFrame(bounds)
 

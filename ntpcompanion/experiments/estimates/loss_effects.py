@@ -67,8 +67,8 @@ class SameLossEffects:
     def accuracies(self) -> pd.DataFrame:
         """On the main task of 8 states, by `features` (FEATURES), `probe` and seed, in per cent."""
         kinds = [name.removesuffix(" table") for name in FEATURES]
-        found = study_evidence.accuracies_by_features(self.studies.eight, kinds, PROBES)
-        return found.replace({"features": {"lookup": "lookup table"}})
+        table = study_evidence.accuracies_by_features(self.studies.eight, kinds, PROBES)
+        return table.replace({"features": {"lookup": "lookup table"}})
 
     @property
     def conditions(self) -> pd.DataFrame:
@@ -93,8 +93,8 @@ class SameLossEffects:
         (`apart_...`) and of the best (`apart_least`), on the examples of the study.
         """
         rows = {}
-        for name, states, own in self._probed:
-            probed, network = self._columns.loc[states].iloc[0], own.saturated("full").mean()
+        for name, states, study in self._probed:
+            probed, network = self._columns.loc[states].iloc[0], study.saturated("full").mean()
             best = probed.drop("exact posterior").max()
             row = {"apart_least": network - best}
             for column, key in _TABLES.items():
@@ -108,8 +108,8 @@ class SameLossEffects:
         with the deviation over other examples and over networks.
         """
         shown = {}
-        for name, states, own in self._probed:
-            each, network = self._columns.loc[states], own.saturated("full")
+        for name, states, study in self._probed:
+            each, network = self._columns.loc[states], study.saturated("full")
             spread = pd.Series(each.std()).map(" ({:.1f})".format)
             cells = each.iloc[0].map("{:.1f}".format) + spread
             cells["network"] = f"{network.mean():.1f} ({network.std():.1f})"
@@ -123,18 +123,18 @@ class SameLossEffects:
     @property
     def adversary_table(self) -> pd.DataFrame:
         """Effects of each weight of the adversary of 8 states for readers, with standard errors."""
-        own = self.studies.eight
-        first, control = own.plan.suite.places if own.plan else (1, comparisons.CONTROL)
+        study = self.studies.eight
+        first, control = study.plan.suite.places if study.plan else (1, comparisons.CONTROL)
         columns = {
             "excess loss (% of the gap)": ("share", None),
             "linear probe (points)": ("projected", first),
             "control task (points)": ("projected", control),
             "fine-tuned (points)": ("tuned", first),
         }
-        weights = own.strengths("adversarial")
+        weights = study.strengths("adversarial")
         shown = pd.DataFrame(
             {
-                name: [own.effect("adversarial", *where, weight) for weight in weights]
+                name: [study.effect("adversarial", *where, weight) for weight in weights]
                 for name, where in columns.items()
             }
         ).map(lambda effect: f"{effect.mean:+.2f} ± {effect.stderr:.2f}")
@@ -144,8 +144,8 @@ class SameLossEffects:
     @property
     def grammar_trained_on(self) -> Effect:
         """Points that the steps of the penalty add on the grammar, with weight 0."""
-        own = self.studies.grammar
-        return paired_effect(own.arm("penalty", 0.0, "projected"), own.saturated("projected"))
+        study = self.studies.grammar
+        return paired_effect(study.arm("penalty", 0.0, "projected"), study.saturated("projected"))
 
     @property
     def levels(self) -> pd.DataFrame:
@@ -155,18 +155,18 @@ class SameLossEffects:
         """
         of = self.studies
         rows = {}
-        for name, own in {
+        for name, study in {
             "6 states": of.six,
             "12 states": of.twelve,
             "grammar": of.grammar,
         }.items():
-            exact = own.references[own.position]
+            exact = study.references[study.position]
             rows[name] = {
-                "share": own.saturated("share").mean(),
-                "trained": own.saturated("projected").mean(),
+                "share": study.saturated("share").mean(),
+                "trained": study.saturated("projected").mean(),
                 "bayes": 100 * exact.bayes,
                 "words": 100 * exact.words.projected,
-                "lookup": own.effect("lookup").mean,
+                "lookup": study.effect("lookup").mean,
             }
         return pd.DataFrame(rows).T
 
@@ -177,25 +177,25 @@ def gaps_by_language(
     """What the context is worth in named languages and in the recorded ones; of a grammar a tenth
     of the sentences is drawn.
     """
-    found = {"hmm-8": studies.eight.gaps}
+    gaps = {"hmm-8": studies.eight.gaps}
     for name in languages:
         plan: Any = named("languages", name, LANGUAGE_PLANS)
         total = sentences if plan.family == "hmm" else sentences // 10
-        found[name] = context_gaps(plan.build(), total, seed, enumerated=0)
+        gaps[name] = context_gaps(plan.build(), total, seed, enumerated=0)
     recorded = {"hmm-6": studies.six, "hmm-12": studies.twelve, "grammar": studies.grammar}
-    found |= {name: study.gaps for name, study in recorded.items()}
-    return {name: own for name, own in found.items() if own}
+    gaps |= {name: study.gaps for name, study in recorded.items()}
+    return {name: gap for name, gap in gaps.items() if gap}
 
 
 def gaps_table(gaps: Mapping[str, ContextGaps]) -> pd.DataFrame:
     """A row for each language, with the fields of `ContextGaps` and both gaps, in nats."""
     rows = {
         name: {
-            **vars(own),
-            "learnable gap": own.learnable_gap,
-            "neighbours' gap": own.neighbours_gap,
+            **vars(gap),
+            "learnable gap": gap.learnable_gap,
+            "neighbours' gap": gap.neighbours_gap,
         }
-        for name, own in gaps.items()
+        for name, gap in gaps.items()
     }
     return pd.DataFrame(rows).T.rename_axis("language").reset_index()
 

@@ -168,14 +168,14 @@ def live_table(stored: StoredTable, contexts: int, steps: int) -> pd.DataFrame:
     solution = solve_ntp_svm(table)
     if solution.weights is None or solution.dual is None:
         raise ValueError(f"`contexts` = {contexts} are not separable. Take fewer contexts.")
-    here = output_matrix.compare("none", table, matrix, solution.weights)
+    comparison = output_matrix.compare("none", table, matrix, solution.weights)
     first, later = output_matrix.follow(table, matrix, solution.weights, (1, steps))
     rows = {
         "contexts": table.num_contexts,
         "successors": table.vocab_size,
         "relative duality gap of the SVM": certified_gap(table, solution.dual),
-        "cosine of the output rows with the SVM": here.outside,
-        "pairs in order": here.ordered,
+        "cosine of the output rows with the SVM": comparison.outside,
+        "pairs in order": comparison.ordered,
         "excess after 1 step (nats)": first.excess,
         f"excess after {steps} steps (nats)": later.excess,
         "cosine of the change with the SVM": later.change,

@@ -75,7 +75,7 @@ class TraceEffects:
     def doses(self) -> pd.DataFrame:
         """What each weight of the penalty changes, by language and weight."""
         columns = ["balanced", "share", "projected", "masked"]
-        tables = {name: own.effects("penalty", columns) for name, own in self.flatter.items()}
+        tables = {name: study.effects("penalty", columns) for name, study in self.flatter.items()}
         return pd.concat(tables, names=["language", "weight"])
 
     @property
@@ -94,8 +94,8 @@ class TraceEffects:
         """Mean excess of the loss under the largest weight, at equal loss or not, per cent of the
         gap.
         """
-        own = self.flatter[language]
-        return float(own.arm("penalty", own.strengths("penalty")[-1], "share").mean())
+        study = self.flatter[language]
+        return float(study.arm("penalty", study.strengths("penalty")[-1], "share").mean())
 
     @property
     def penalty_lines(self) -> pd.DataFrame:
@@ -119,9 +119,9 @@ class TraceEffects:
         side excludes it (`odds_word`).
         """
         rows = {}
-        for name, own in self.flatter.items():
+        for name, study in self.flatter.items():
             end, side = self.doses.loc[name].iloc[-1], self.slopes.projected[name]
-            level = own.arm("penalty", 0.0, "projected").mean()
+            level = study.arm("penalty", 0.0, "projected").mean()
             fifth = study_evidence.points_of_log_odds(PRINTED_LOG_ODDS / 5, level)
             low, high = side.interval
             verdict = verdict_on(low, high, -fifth)
@@ -138,7 +138,9 @@ class TraceEffects:
     def chance(self, verdict: str, effect: float, delta: float = -1.24) -> float:
         """The least probability of a verdict on `delta` if the slopes were `effect`."""
         slopes = self.slopes[["projected", "masked"]].to_numpy().ravel()
-        chances = (verdict_probabilities(own.sd, own.replicates, effect, delta) for own in slopes)
+        chances = (
+            verdict_probabilities(slope.sd, slope.replicates, effect, delta) for slope in slopes
+        )
         return min(float(getattr(one, verdict)) for one in chances)
 
     @property
@@ -149,19 +151,19 @@ class TraceEffects:
         of = self.studies
         studies = {"8 states": of.longer, "6 states": of.six, "grammar": of.grammar}
         rows = {}
-        for name, own in studies.items():
-            traces = own.arm("penalty", SHARPEST[name], "balanced")
-            lever = 100 * own.leverage("penalty")[SHARPEST[name]]
+        for name, study in studies.items():
+            traces = study.arm("penalty", SHARPEST[name], "balanced")
+            lever = 100 * study.leverage("penalty")[SHARPEST[name]]
             rows[name] = {"lever": lever, "least": traces.min(), "most": traces.max()}
         return pd.DataFrame(rows).T
 
     @property
     def points_per_percent(self) -> float:
         """What a larger loss alone goes with at masked words: half the steps, 8 states."""
-        masked, share = (
+        masked, excess = (
             self.studies.eight.lead(self.studies.longer, column) for column in ("masked", "share")
         )
-        return float(masked.mean / share.mean)
+        return float(masked.mean / excess.mean)
 
     @property
     def forest(self) -> pd.DataFrame:
@@ -179,7 +181,7 @@ class TraceEffects:
         """The largest effect of a rescaling on the accuracy (points) and on the trace (e-folds)."""
         columns = ["projected", "trace"]
         effects = self.eight.effects("rescaled", columns, self.eight.strengths("rescaled"))
-        return effects.map(lambda own: abs(own.mean)).max()
+        return effects.map(lambda effect: abs(effect.mean)).max()
 
     @property
     def adversaries(self) -> pd.DataFrame:
@@ -190,17 +192,19 @@ class TraceEffects:
         studies = {"8": self.eight, "6": of.six_attacked, "12": of.twelve}
         weak = pd.concat(
             {
-                name: own.effects("adversarial", columns, own.strengths("adversarial"))
-                for name, own in studies.items()
+                name: study.effects("adversarial", columns, study.strengths("adversarial"))
+                for name, study in studies.items()
             },
             names=["states", "λ"],
         ).query("λ < 0.005")
         shown = pd.DataFrame(
             {
-                "trace (e-folds)": weak.balanced.map(lambda own: with_interval(own, 3)),
+                "trace (e-folds)": weak.balanced.map(lambda effect: with_interval(effect, 3)),
                 "loss (% of gap)": weak.share.map(with_interval),
-                "by Table 2 (points)": weak.balanced.map(lambda own: PRINTED_SLOPE * own.mean),
-                "measured (points)": weak.projected.map(lambda own: with_interval(own, 1)),
+                "by Table 2 (points)": weak.balanced.map(
+                    lambda effect: PRINTED_SLOPE * effect.mean
+                ),
+                "measured (points)": weak.projected.map(lambda effect: with_interval(effect, 1)),
             }
         ).reset_index()
         return shown.assign(λ=shown.λ.map("{:g}".format))
@@ -220,11 +224,11 @@ class TraceEffects:
         (points), and what the printed slope makes of the trace (`worth`).
         """
         rows = {}
-        for name, own in {
+        for name, study in {
             "8 states": self.studies.eight,
             "6 states": self.flatter["6 states"],
         }.items():
-            moved, gain = own.effect("continued", "balanced"), own.effect("continued")
+            moved, gain = study.effect("continued", "balanced"), study.effect("continued")
             rows[name] = {
                 "trace": with_interval(moved, 3),
                 "gain": with_interval(gain),
