@@ -114,8 +114,8 @@ def keyed(table: pd.DataFrame, prefixes: Mapping[str, str]) -> dict[str, Any]:
     --------
     >>> import pandas as pd
     >>> from ntpcompanion.experiments.estimates.recorded_studies import keyed
-    >>> keyed(pd.DataFrame({"gain": {"six": 1.5, "eight": 2}}), {"six": "six_", "eight": ""})
-    {'six_gain': 1.5, 'gain': 2.0}
+    >>> keyed(pd.DataFrame({"gain": {"six": "+1", "two": "−1"}}), {"six": "six_", "two": ""})
+    {'six_gain': '+1', 'gain': '−1'}
     """
     return {
         f"{prefix}{column}": table.loc[row, column]
