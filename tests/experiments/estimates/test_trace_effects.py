@@ -1,6 +1,8 @@
 import numpy as np
+import pandas as pd
 import pytest
 
+from ntpcompanion.experiments.estimates import function_effects
 from ntpcompanion.experiments.estimates import trace_effects as effects
 from ntpcompanion.experiments.estimates.function_effects import (
     DriftBounds,
@@ -140,3 +142,20 @@ def test_the_drift_of_sgd_doubles_with_each_doubling_of_the_width():
     assert (line.factor, line.log10.mean) == (pytest.approx(2), pytest.approx(np.log10(0.32)))
     assert found.if_growing_on(3) == pytest.approx(0.32)
     assert found.means[64].mean == pytest.approx(0.02)
+
+
+def test_measured_over_predicted_is_a_mean_over_seeds():
+    """At one learning rate 1 and 3 times, at another 1 time."""
+    index = pd.MultiIndex.from_product([(0.1, 0.3), (0, 1)], names=["rate", "seed"])
+    excess = pd.DataFrame({"predicted": 2.0, "measured": [2.0, 6.0, 2.0, 2.0]}, index=index)
+    assert effects.sgd_ratios(excess).to_dict() == {0.1: 2.0, 0.3: 1.0}
+
+
+def test_traces_of_functions_are_read_beside_the_longer_study_and_that_of_6_states(monkeypatch):
+    joined = []
+    monkeypatch.setattr(function_effects, "with_function_traces", lambda *both: joined.append(both))
+    six, longer = study(), study()
+    all_of = RecordedStudies(STUDY, longer, STUDY, STUDY, six, *[STUDY] * 3)
+    found = function_effects.read_function_effects(all_of, lambda name: name)
+    assert [*found.studies] == ["8 states", "6 states"]
+    assert joined == [(longer, "penalized_traces_hmm8"), (six, "penalized_traces_hmm6")]
