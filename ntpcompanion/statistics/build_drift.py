@@ -1,6 +1,8 @@
 """Numbers of several builds: which of them moved further than chance, or their band, explains."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any
 
 import numpy as np
@@ -110,3 +112,79 @@ def moved_numbers(
     widest = (courses["max"] - courses["min"]).groupby("claim").idxmax()
     moved = courses["moved"].groupby("claim").any().to_numpy()
     return courses.loc[widest].assign(moved=moved)
+
+
+@dataclass(frozen=True, eq=False)
+class BuildHistory:
+    """Numbers of the claims of today over all builds.
+
+    Fields
+    ------
+    builds
+        as for `number_table`, each with its date, commit, machine, profile and versions.
+    claims
+        by id, with `notebook`, `locator` and perhaps `band`.
+    false_alarms
+        as for `moved_numbers`.
+    """
+
+    builds: Sequence[Mapping[str, Any]]
+    claims: Mapping[str, Mapping[str, Any]]
+    false_alarms: float
+
+    @property
+    def build_table(self) -> pd.DataFrame:
+        """A row for each build, with the version of Python and of what was ever another."""
+        table = pd.DataFrame(list(self.builds))[["date", "commit", "machine", "profile"]]
+        table["date"] = table["date"].str[:10]
+        versions = pd.DataFrame([build["versions"] for build in self.builds])
+        several = {"python", *versions.columns[versions.nunique() > 1]}
+        return table.join(versions[[name for name in versions if name in several]])
+
+    @cached_property
+    def numbers(self) -> pd.DataFrame:
+        """As `number_table`, of the claims."""
+        numbers = number_table(self.builds)
+        return numbers[numbers["claim"].isin([*self.claims])]
+
+    @cached_property
+    def courses(self) -> pd.DataFrame:
+        """As `moved_numbers`, with `chapter`, `locator` and `place` counted from 1."""
+        bands = {name: claim.get("band", {}) for name, claim in self.claims.items()}
+        courses = moved_numbers(self.numbers, bands, self.false_alarms)
+        claims = [self.claims[name] for name, _ in courses.index]
+        courses["chapter"] = [claim["notebook"] for claim in claims]
+        courses["locator"] = [claim["locator"] for claim in claims]
+        return courses.reset_index().assign(place=lambda frame: frame["place"] + 1)
+
+    @property
+    def moved(self) -> pd.DataFrame:
+        """The courses that moved."""
+        return self.courses[self.courses["moved"]]
+
+    @property
+    def moved_table(self) -> pd.DataFrame:
+        """The same for readers."""
+        columns = {"claim": "claim", "locator": "where", "place": "value number"}
+        columns |= {"first": "first", "last": "last", "min": "least", "max": "most"}
+        columns |= {"size": "builds"}
+        return self.moved[[*columns]].rename(columns=columns).reset_index(drop=True)
+
+    @property
+    def still_table(self) -> pd.DataFrame:
+        """How many claims of each chapter did not move."""
+        still = self.courses[~self.courses["moved"]].groupby("chapter", sort=False)
+        return still.size().rename("claims that did not move").reset_index()
+
+    def deviations(self) -> dict[str, pd.Series]:
+        """For each number that moved, by build: its distance from the first one over the largest
+        distance.
+        """
+        deviations = {}
+        for claim, place in zip(self.moved["claim"], self.moved["place"] - 1, strict=True):
+            course = self.numbers[
+                (self.numbers["claim"] == claim) & (self.numbers["place"] == place)
+            ]
+            away = course.set_index("build")["value"] - course["value"].iloc[0]
+            deviations[claim] = away / away.abs().max()
+        return deviations

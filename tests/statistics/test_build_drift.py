@@ -3,7 +3,7 @@
 import pytest
 from scipy.stats import ttest_ind_from_stats
 
-from ntpcompanion.statistics.build_drift import moved_numbers, number_table
+from ntpcompanion.statistics.build_drift import BuildHistory, moved_numbers, number_table
 
 
 def build(**claims):
@@ -46,3 +46,21 @@ def test_a_claim_shows_the_number_that_spread_most():
     assert found.moved.all()
     alone = number_table([build(one=rows[0])])
     assert moved_numbers(alone, {}, 0.001).moved.tolist() == [False]
+
+
+def test_a_history_has_the_claims_of_today():
+    def dated(day, numpy, **values):
+        numbers = build(**{name: [x, 0.0, 1, "supported"] for name, x in values.items()})
+        where = {"commit": "c", "machine": "m", "profile": "book"}
+        versions = {"python": "3.11", "numpy": numpy, "scipy": "1"}
+        return {**numbers, **where, "date": f"2026-01-0{day}T12", "versions": versions}
+
+    builds = [dated("1", "2.0", one=1.0, two=5.0, gone=1.0), dated("2", "2.1", one=3.0, two=5.0)]
+    claims = {name: {"notebook": "chapter", "locator": f"({name})"} for name in ("one", "two")}
+    history = BuildHistory(builds, claims, 0.001)
+    columns = ["date", "commit", "machine", "profile", "python", "numpy"]
+    assert [*history.build_table.columns] == columns
+    assert history.build_table.date.tolist() == ["2026-01-01", "2026-01-02"]
+    assert history.moved_table.to_numpy().tolist() == [["one", "(one)", 1, 1.0, 3.0, 1.0, 3.0, 2]]
+    assert history.still_table.to_numpy().tolist() == [["chapter", 1]]
+    assert {claim: away.tolist() for claim, away in history.deviations().items()} == {"one": [0, 1]}

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,19 @@ from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect, slope_within_seeds
 
 Point = tuple[str, float]  # kind of runs and criterion
+LOOSE, TIGHT, TIGHTEST = CRITERIA
+SLOW, CHAIN = "text, 4 times the steps", "Markov, 4 times the steps"
+# after, before, and documents if not all
+CHANGES: Mapping[str, tuple[Point, Point, Sequence[int] | None]] = {
+    "tighter, text": (("text", TIGHT), ("text", LOOSE), None),
+    "tighter, random": (("random", TIGHT), ("random", LOOSE), None),
+    "tighter, Markov, longer": ((CHAIN, TIGHT), (CHAIN, LOOSE), None),
+    "tightest, text, longer": ((SLOW, TIGHTEST), (SLOW, LOOSE), None),
+    "longer, text": ((SLOW, LOOSE), ("text", LOOSE), [32]),
+    "longer, Markov": ((CHAIN, TIGHT), ("Markov", TIGHT), [32]),
+    "random for text, tight": (("random", TIGHT), ("text", TIGHT), [16, 32]),
+    "random for text, loose": (("random", LOOSE), ("text", LOOSE), [16, 32]),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +64,16 @@ class TrainedWidths:
         """
         logs = self.by_seed(*after).apply(np.log) - self.by_seed(*before).apply(np.log)
         return mean_effect(logs[logs.columns if documents is None else documents].mean(axis=1))
+
+    @cached_property
+    def changes(self) -> dict[str, Effect]:
+        """The `log_ratio` of each of CHANGES."""
+        return {name: self.log_ratio(*points) for name, points in CHANGES.items()}
+
+    @property
+    def least_above_count(self) -> Effect:
+        """The least of `above_count` over sizes, for random targets and the middle criterion."""
+        return mean_effect(self.above_count("random", TIGHT).min(axis=1))
 
     def above_count(self, kind: str, criterion: float) -> pd.DataFrame:
         """Log of the parameters over N (V − 1): a row for each seed, a column for each size."""

@@ -1,6 +1,8 @@
 import numpy as np
+import pandas as pd
 import pytest
 
+from ntpcompanion.experiments.capacity import trained_widths
 from ntpcompanion.experiments.capacity.trained_widths import printed_points, read_widths
 from ntpcompanion.experiments.thresholds.least_width import Plan, Result
 from ntpcompanion.recorded import Run
@@ -38,6 +40,33 @@ def test_ratios_and_powers_are_means_over_seeds(found):
     assert found.power("text", 0.01).mean == pytest.approx(slopes.mean())
     above = found.above_count("text", 0.01)
     assert above.loc[1, 16] == pytest.approx(np.log(400 / 480))
+
+
+def test_changes_between_kinds_are_named():
+    """Each next kind takes twice the parameters, and each next criterion three times."""
+    rows = [
+        {"kind": kind, "documents": documents, "seed": seed, "numbers": 50 * documents}
+        | {c: documents * 2.0**k * 3.0**j for j, c in enumerate(trained_widths.CRITERIA)}
+        for k, kind in enumerate(("text", "random", "Markov", "text, 4 times the steps"))
+        for documents in (16, 32)
+        for seed in (0, 1)
+    ]
+    chain = [{**row, "kind": "Markov, 4 times the steps"} for row in rows if row["kind"] == "text"]
+    widths = trained_widths.TrainedWidths(pd.DataFrame([*rows, *chain]))
+    factors = {name: np.exp(effect.mean) for name, effect in widths.changes.items()}
+    assert factors == pytest.approx(
+        {
+            "tighter, text": 3,
+            "tighter, random": 3,
+            "tighter, Markov, longer": 3,
+            "tightest, text, longer": 9,
+            "longer, text": 8,
+            "longer, Markov": 1 / 4,
+            "random for text, tight": 2,
+            "random for text, loose": 2,
+        }
+    )
+    assert widths.least_above_count.mean == pytest.approx(np.log(6 / 50))
 
 
 def test_the_summary_has_a_row_for_each_kind_and_criterion(found):

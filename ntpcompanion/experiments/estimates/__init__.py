@@ -1,0 +1,1 @@
+"""What pages read from several recorded runs together: estimates, and tables with named columns."""
