@@ -10,6 +10,7 @@ from pydantic import Field
 from ntpcompanion.attention.planted_data import PlantedTokens, TokenSequences, stack_sequences
 from ntpcompanion.attention.steps import descend_attention
 from ntpcompanion.attention.wsvm import solve_w_svm
+from ntpcompanion.checks import checked, need
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.attention.planted_sets import draw_sets
 from ntpcompanion.randomness import stream
@@ -30,7 +31,9 @@ class Plan(experiment.Plan):
     """Random starts of norm 1 to 10 for five data sets, and data sets that start at zero."""
 
     starts: Annotated[int, Field(ge=2, description="W_0 for each of five data sets")]
-    few_sets: Annotated[int, Field(ge=2, description="data sets in few and in many dimensions")]
+    few_sets: Annotated[
+        int, Field(ge=2, description="data sets in 20 dimensions, and as many in 100")
+    ]
     seed: Annotated[int, Field(ge=0, description="of data and starts")]
 
 
@@ -70,17 +73,23 @@ class Result(experiment.Result):
         Field(description="on each token of the plane, after each of 150 steps from `SHOWN`"),
     ]
 
+    @checked(need("norm", "norm in NORMS", "be 80 or 300"))
     def farthest(self, norm: int) -> Effect:
-        """The largest direction error over starts at a norm, mean over data sets."""
+        """The largest direction error over starts after steps of this total length, mean over data
+        sets.
+        """
         return mean_effect(np.array(self.errors[norm]))
 
+    @checked(need("dim", "dim in DIMS", "be 20 or 100"))
     def wrong_sets(self, dim: int) -> int:
-        """How many data sets end on a wrong token in some sequence."""
+        """How many data sets of this dimension end on a wrong token in some sequence."""
         return sum(end.wrong > 0 for end in self.ends if end.dim == dim)
 
+    @checked(need("dim", "dim in DIMS", "be 20 or 100"))
     def wrong_fraction(self, dim: int) -> Effect:
-        """The fraction of such data sets. Its error is that of (s + 1) / (n + 2), which is never
-        zero: that none did so in n sets does not prove that none can.
+        """The fraction of the data sets of `wrong_sets`, its replicates. Its error is that of
+        (s + 1) / (n + 2), which is never zero: that none did so in n sets does not prove that none
+        can.
         """
         n, s = len(self.ends) // len(DIMS), self.wrong_sets(dim)
         p = (s + 1) / (n + 2)
@@ -88,8 +97,10 @@ class Result(experiment.Result):
 
     @property
     def least_lag(self) -> float:
-        """The least lag in all sequences that end on a wrong token (margins)."""
-        return min(end.lag for end in self.ends if end.lag is not None)
+        """The least lag in all sequences that end on a wrong token (margins); infinite if none
+        does.
+        """
+        return min((end.lag for end in self.ends if end.lag is not None), default=np.inf)
 
     @property
     def farthest_walk(self) -> float:

@@ -2,13 +2,14 @@
 with which kind of training?
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from jaxtyping import Bool, Float
 from pydantic import Field, model_validator
 
+from ntpcompanion.checks import Count, checked, need
 from ntpcompanion.experiments import experiment
 from ntpcompanion.linear.dynamics.descent import descend, step_bound
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
@@ -23,6 +24,8 @@ from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 from ntpcompanion.statistics.success_rates import Successes, count_successes
 
+Way = Literal["svm", "limit", "usual"]
+KNOWN = need("fraction", "fraction in {*self.table.fraction}", "be one of those of the plan")
 SNAPSHOTS = 60  # of gradient descent
 RESERVE = 4  # contexts drawn, as a multiple of equations over unknowns
 
@@ -39,7 +42,7 @@ class Plan(experiment.Plan):
     ] = ()
     fractions: Annotated[
         tuple[Annotated[float, Field(gt=0)], ...],
-        Field(description="training contexts over those at which the count is reached"),
+        Field(description="training contexts over those at which the count is reached, at most 4"),
     ]
     smoothings: Annotated[
         tuple[Annotated[float, Field(gt=0, lt=1)], ...],
@@ -47,7 +50,8 @@ class Plan(experiment.Plan):
     ]
     steps: Annotated[int, Field(ge=10, description="of gradient descent with step 1/(2L)")]
     noise: Annotated[
-        float, Field(ge=0, le=1, description="contexts in which one token is replaced by another")
+        float,
+        Field(ge=0, le=1, description="fraction of the contexts in which one token is replaced"),
     ]
     teachers: Annotated[int, Field(ge=2, description="independent ones")]
     tests: Annotated[int, Field(ge=10, description="contexts that are not trained on")]
@@ -129,30 +133,40 @@ class Result(experiment.Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each teacher and number of contexts; label smoothing with the largest ε."""
+        """A row for each teacher and number of contexts; `usual` is the first of `smoothed`."""
         table = experiment.table_of(self.recoveries)
         return table.assign(usual=[each.smoothed[0] for each in self.recoveries])
 
     @property
     def by_fraction(self) -> pd.DataFrame:
-        """The mean fractions recovered, a row for each number of contexts."""
+        """The mean fractions recovered by the SVM, by the limit of label smoothing, and by it with
+        the largest ε, `usual`: a row for each number of contexts.
+        """
         ways = ["svm", "limit", "usual"]
         return self.table.groupby("fraction")[ways].mean().reset_index()
 
-    def more(self, one: str, other: str, fraction: float) -> Effect:
-        """How many more are recovered by one way to train than by another, paired by teacher."""
+    @checked(KNOWN)
+    def more(self, one: Way, other: Way, fraction: float) -> Effect:
+        """The fraction recovered by one way to train, less that by another, paired by teacher; ways
+        are columns of `by_fraction`.
+        """
         rows = self.table[self.table.fraction == fraction]
         return paired_effect(rows[one], rows[other])
 
-    def more_at_equal_loss(self, fraction: float, smoothing: int) -> Effect:
-        """Gradient descent less label smoothing, by number of ε, at the loss of the latter."""
+    @checked(KNOWN)
+    def more_at_equal_loss(self, fraction: float, smoothing: Count) -> Effect:
+        """The fraction recovered by gradient descent, less that by label smoothing, at the loss of
+        the latter; `smoothing` is an index into those of the plan.
+        """
         rows = self._rows(fraction)
         return mean_effect([row.at_equal_loss[smoothing] - row.smoothed[smoothing] for row in rows])
 
+    @checked(KNOWN)
     def gained_by_stopping(self, fraction: float) -> Effect:
-        """The best snapshot of each gradient descent less its last."""
+        """The fraction recovered at the best snapshot of descent, less that at the last."""
         return mean_effect([row.gained_by_stopping for row in self._rows(fraction)])
 
+    @checked(KNOWN)
     def courses(self, fraction: float) -> pd.DataFrame:
         """Means over teachers by snapshot: columns `excess` and `descended`."""
         rows = self._rows(fraction)
@@ -162,6 +176,7 @@ class Result(experiment.Result):
         }
         return pd.DataFrame(columns)
 
+    @checked(KNOWN)
     def smoothed(self, fraction: float) -> pd.DataFrame:
         """Means over teachers by ε: columns `excess` and `recovered`."""
         rows = self._rows(fraction)

@@ -24,6 +24,8 @@ def test_data_sets_with_a_wrong_token_are_counted(found):
     assert fraction.stderr == pytest.approx((p * (1 - p) / 12) ** 0.5)
     assert (none.mean, none.replicates) == (0, 12)
     assert none.stderr > 0
+    with pytest.raises(ValueError, match="`dim` must be 20 or 100, got 50"):
+        found.wrong_fraction(50)
 
 
 def test_both_ends_in_the_plane_are_those_found_by_hand(found):

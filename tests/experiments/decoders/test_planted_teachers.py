@@ -99,3 +99,10 @@ def test_more_contexts_than_are_drawn_are_named():
     plan = planted_teachers.Plan.from_json(RIGHT | {"fractions": [9.0]})
     with pytest.raises(ValueError, match="`fractions` asks for"):
         planted_teachers.run(plan)
+
+
+def test_fractions_that_were_not_run_are_named(found):
+    with pytest.raises(ValueError, match="`fraction` must be one of those of the plan, got 0.7"):
+        found.more("svm", "usual", 0.7)
+    with pytest.raises(ValueError, match="`other` must be one of 'svm', 'limit', 'usual'"):
+        found.more("svm", "adam", 0.3)
