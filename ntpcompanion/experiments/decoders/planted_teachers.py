@@ -53,6 +53,9 @@ class Plan(experiment.Plan):
         float,
         Field(ge=0, le=1, description="fraction of the contexts in which one token is replaced"),
     ]
+    uniform: Annotated[
+        bool, Field(description="equal probabilities on the supports, instead of random ones")
+    ] = False
     teachers: Annotated[int, Field(ge=2, description="independent ones")]
     tests: Annotated[int, Field(ge=10, description="contexts that are not trained on")]
     seed: Annotated[int, Field(ge=0, description="of teachers and contexts")]
@@ -93,6 +96,9 @@ class Recovery(experiment.Result):
     contexts: Annotated[int, Field(description="m")]
     svm: Annotated[float | None, Field(description="of the next-token SVM, where there is one")]
     limit: Annotated[float | None, Field(description="of label smoothing as ε → 0")]
+    limit_unique: Annotated[
+        bool | None, Field(description="whether the limit is proved to be the only one")
+    ]
     smoothed: Annotated[tuple[float, ...], Field(description="of label smoothing, for each ε")]
     smoothed_excess: Annotated[
         tuple[float, ...], Field(description="its loss above the entropy, nats, for each ε")
@@ -103,10 +109,15 @@ class Recovery(experiment.Result):
     @property
     def at_equal_loss(self) -> tuple[float, ...]:
         """Of gradient descent at the losses of label smoothing, between snapshots linear in the
-        logarithm of the excess; the last snapshot's where the loss is not reached.
+        logarithm of the excess. ValueError where descent does not pass through a loss.
         """
         falling = -np.log(self.excess)
         wanted = -np.log(self.smoothed_excess)
+        if wanted.max() > falling[-1] or wanted.min() < falling[0]:
+            raise ValueError(
+                f"`steps` is too small: gradient descent ends {self.excess[-1]:.3g} nats above the "
+                f"entropy, and label smoothing {min(self.smoothed_excess):.3g}."
+            )
         return tuple(np.interp(wanted, falling, self.descended).tolist())
 
     @property
@@ -165,6 +176,18 @@ class Result(experiment.Result):
     def gained_by_stopping(self, fraction: float) -> Effect:
         """The fraction recovered at the best snapshot of descent, less that at the last."""
         return mean_effect([row.gained_by_stopping for row in self._rows(fraction)])
+
+    @checked(KNOWN)
+    def ways(self, fraction: float) -> pd.Series:
+        """Mean fractions recovered by label smoothing, by name of ε, and by descent: its last
+        snapshot, and the best of each course.
+        """
+        rows, smoothed = self._rows(fraction), self.smoothed(fraction).recovered
+        return pd.Series(
+            {f"smoothing {number + 1}": value for number, value in enumerate(smoothed)}
+            | {"descent": np.mean([row.descended[-1] for row in rows])}
+            | {"best on the way": np.mean([max(row.descended) for row in rows])}
+        )
 
     @checked(KNOWN)
     def courses(self, fraction: float) -> pd.DataFrame:
@@ -235,7 +258,8 @@ def run(plan: Plan) -> Result:
                     f"`fractions` asks for {m} contexts of a teacher with {len(supports)}. Take "
                     f"fractions of at most {len(supports) / threshold.counted:.2g}."
                 )
-            p = noisy[:m] * rng.exponential(size=(m, plan.vocab_size))
+            random = rng.exponential(size=(m, plan.vocab_size))
+            p = noisy[:m] * (1.0 if plan.uniform else random)
             p /= p.sum(axis=1, keepdims=True)
             table = ContextTable(embeddings[:m], p, np.full(m, 1 / m))
             recoveries.append(_recover(plan, table, new, number, fraction))
@@ -275,6 +299,7 @@ def _recover(
     fraction: float,
 ) -> Recovery:
     svm = solve_ntp_svm(table, method="cvxpy").weights
+    limit = None if svm is None else smoothing_limit(table)
     smoothed = smoothed_decoders(table, plan.smoothings)
     course = [
         snapshot.weights
@@ -294,7 +319,8 @@ def _recover(
         fraction=fraction,
         contexts=table.num_contexts,
         svm=None if svm is None else _recovered(svm, new),
-        limit=None if svm is None else _recovered(smoothing_limit(table).weights, new),
+        limit=None if limit is None else _recovered(limit.weights, new),
+        limit_unique=None if limit is None else limit.proved_unique,
         smoothed=tuple(_recovered(W, new) for W in smoothed),
         smoothed_excess=tuple(table.cross_entropy(W) - table.entropy for W in smoothed),
         descended=tuple(_recovered(W, new) for W in course),

@@ -50,6 +50,7 @@ class Table(experiment.Result):
         float,
         Field(description="cosine of U and what W_ε gains from the last ε but one to the last"),
     ]
+    unique: Annotated[bool, Field(description="whether U is proved to be the only one")]
     gap: Annotated[
         float, Field(description="relative, between the sum of U's margins and its bound")
     ]
@@ -140,5 +141,6 @@ def _compare(plan: Plan, table: ContextTable, svm: np.ndarray) -> Table:
         to_limit=tuple(to_limit),
         to_svm=tuple((1 - cosine_distance(smoothed, svm)).tolist()),
         growth=growth,
+        unique=limit.proved_unique,
         gap=limit.gap,
     )

@@ -12,7 +12,7 @@ RIGHT = {
     "support_size": 2,
     "fractions": [0.3, 1.0],
     "smoothings": [0.1, 0.01],
-    "steps": 2000,
+    "steps": 6000,
     "noise": 0.0,
     "teachers": 3,
     "tests": 200,
@@ -46,6 +46,7 @@ def test_ties_that_determine_the_teacher_recover_every_support(found):
     first = found.table[found.table.fraction == 0.3]
     assert first.contexts.tolist() == np.ceil(0.3 * counts.counted).tolist()
     assert (first.svm < 0.9).all()
+    assert first.limit_unique.all()
 
 
 def test_descent_goes_down_and_means_are_over_teachers(found):
@@ -66,6 +67,9 @@ def test_descent_goes_down_and_means_are_over_teachers(found):
     assert found.more_at_equal_loss(0.3, 1).mean == pytest.approx(
         np.mean([row.at_equal_loss[1] - row.smoothed[1] for row in rows])
     )
+    ways = found.ways(0.3)
+    assert ways["smoothing 2"] == pytest.approx(np.mean([row.smoothed[1] for row in rows]))
+    assert ways["best on the way"] >= ways["descent"] == found.courses(0.3).descended.iloc[-1]
     assert found.gained_by_stopping(0.3).mean == pytest.approx(
         np.mean([max(row.descended) - row.descended[-1] for row in rows])
     )
@@ -78,13 +82,27 @@ def test_losses_are_compared_between_snapshots():
         contexts=3,
         svm=None,
         limit=None,
+        limit_unique=None,
         smoothed=(0.5, 0.6),
-        smoothed_excess=(0.1, 0.001),
+        smoothed_excess=(0.1, 0.01),
         descended=(0.2, 0.4, 0.3),
         excess=(1.0, 0.01, 0.005),
     )
-    assert row.at_equal_loss == pytest.approx((0.3, 0.3))
+    assert row.at_equal_loss == pytest.approx((0.3, 0.4))
+    short = row.model_copy(update={"smoothed_excess": (0.1, 0.001)})
+    with pytest.raises(
+        ValueError, match=r"descent ends 0\.005 nats above the entropy, and label sm"
+    ):
+        _ = short.at_equal_loss
     assert row.gained_by_stopping == pytest.approx(0.1)
+
+
+def test_equal_probabilities_are_equal():
+    uniform = planted_teachers.run(
+        planted_teachers.Plan.from_json(RIGHT | {"uniform": True, "fractions": [0.3]})
+    )
+    # with independent embeddings smoothing is then a multiple of its limit
+    assert all(row.smoothed == (row.limit, row.limit) for row in uniform.recoveries)
 
 
 def test_with_noise_no_decoder_separates():
@@ -102,7 +120,7 @@ def test_more_contexts_than_are_drawn_are_named():
 
 
 def test_fractions_that_were_not_run_are_named(found):
-    with pytest.raises(ValueError, match="`fraction` must be one of those of the plan, got 0.7"):
+    with pytest.raises(ValueError, match=r"`fraction` must be one of those of the plan, got 0\.7"):
         found.more("svm", "usual", 0.7)
     with pytest.raises(ValueError, match="`other` must be one of 'svm', 'limit', 'usual'"):
         found.more("svm", "adam", 0.3)

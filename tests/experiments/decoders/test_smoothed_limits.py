@@ -45,6 +45,7 @@ def test_with_independent_embeddings_all_is_in_closed_form(found):
             assert to_limit == pytest.approx(cosine(W, known), abs=1e-5)
             assert to_svm == pytest.approx(cosine(W, svm), abs=1e-5)
         assert row.growth > 1 - 1e-6
+        assert row.unique
         assert abs(row.gap) < 1e-8
     assert found.drawn == 3
     assert found.cosine.mean == pytest.approx(found.table.cosine.mean())
