@@ -87,7 +87,7 @@ class Benchmarks:
 
     @property
     def machine(self) -> pd.DataFrame:
-        """One row: where, when and with which commits the main run was made."""
+        """One row that says where, when and with which commits the main run was made."""
         run = self.runs[self.number]
         row = {
             "processor": run["hardware"]["processor"],
@@ -101,7 +101,7 @@ class Benchmarks:
 
     @cached_property
     def pairs(self) -> pd.DataFrame:
-        """Quiet comparisons with a peer: how many times as fast, as of `median_interval`, and
+        """Quiet comparisons with a peer, how many times as fast, as of `median_interval`, and
         `beside` busy processes. Bounds, whose goal is below 1, come first, then rivals; in both the
         slowest first.
         """
@@ -117,7 +117,7 @@ class Benchmarks:
 
     @property
     def peers(self) -> pd.Series:
-        """Labels of the pairs: the peer without its remark in brackets where that is enough, with a
+        """Labels of the pairs, the peer without its remark in brackets where that is enough, with a
         number where several have one peer.
         """
         peer = self.pairs["peer"]
@@ -135,7 +135,7 @@ class Benchmarks:
 
     @cached_property
     def growths(self) -> pd.DataFrame:
-        """Quiet growths with a size: the `middle` seconds at each of the `sizes`, and the
+        """Quiet growths with a size, the `middle` seconds at each of the `sizes`, and the
         `exponent` of the fitted power with its standard `error`.
         """
         rows = self.quiet[self.quiet["kind"] == "growth"].copy()
@@ -187,7 +187,7 @@ class Benchmarks:
 
     @property
     def goals(self) -> pd.Series:
-        """Of each cost with a goal, whether it is met: by its amount, or the ratio of a pair."""
+        """Whether each cost meets its goal, by its amount, or the ratio of a pair."""
         costs = self.costs
         value = costs["median"].where(costs["kind"] == "amount", self.pairs["median"])
         met = ~(value > costs["at_most"]) & ~(value < costs["at_least"])
@@ -195,7 +195,7 @@ class Benchmarks:
 
     @property
     def findings(self) -> pd.DataFrame:
-        """What is wrong: a row for each missed goal, each entry that busy processes slow by more
+        """What is wrong, a row for each missed goal, each entry that busy processes slow by more
         than `slowest` times their share of the cores, and each that failed.
         """
         busy, cores = self.busy, self.runs[self.number]["hardware"]["cores"]

@@ -57,7 +57,7 @@ class FunctionEffects:
 
     @cached_property
     def slopes(self) -> pd.DataFrame:
-        """Points per e-fold of the trace of the function: a row for each language, a column for
+        """Points per e-fold of the trace of the function, a row for each language, a column for
         each probe.
         """
         return slope_table(self.studies, "penalty", [*PROBES], WEIGHTS, "function")
@@ -70,7 +70,7 @@ class FunctionEffects:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """Of each language: by how many e-folds the sharpest networks `grew` in the balanced trace,
+        """For each language by how many e-folds the sharpest networks `grew` in the balanced trace,
         what is `left` of it in the function, the `span` of the function to the flattest, and the
         slopes with their intervals.
         """

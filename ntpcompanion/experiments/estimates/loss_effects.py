@@ -88,7 +88,7 @@ class SameLossEffects:
 
     @property
     def lookup_tables(self) -> pd.DataFrame:
-        """Of both languages: accuracies of probes on all columns of three lookup tables
+        """For both languages the accuracies of probes on all columns of three lookup tables
         (`table_Pr`, `table_log`, `table_log_words`), by how much networks are ahead of each
         (`apart_...`) and of the best (`apart_least`), on the examples of the study.
         """
@@ -104,7 +104,7 @@ class SameLossEffects:
 
     @property
     def lookup_column_table(self) -> pd.DataFrame:
-        """Accuracies for readers: columns of the probe by language, on the examples of the study,
+        """Accuracies for readers, columns of the probe by language, on the examples of the study,
         with the deviation over other examples and over networks.
         """
         shown = {}
@@ -149,7 +149,7 @@ class SameLossEffects:
 
     @property
     def levels(self) -> pd.DataFrame:
-        """Of the other languages: excess loss of saturated networks (`share`, per cent of the gap),
+        """For the other languages the excess loss of saturated networks (`share`, per cent of the gap),
         their accuracy (`trained`), those of the exact posterior (`bayes`) and of raw words
         (`words`), and by how many points the `lookup` table differs.
         """

@@ -43,7 +43,7 @@ class RealModelEffects:
 
     @cached_property
     def by_part(self) -> pd.DataFrame:
-        """The ratios: a row for each part of the text, a column for each kind of embeddings."""
+        """The ratios, a row for each part of the text, a column for each kind of embeddings."""
         return self.sizes.pivot_table("ratio", "segment", "embeddings")
 
     @cached_property
@@ -123,7 +123,7 @@ class RealModelEffects:
 
     @property
     def texts(self) -> pd.DataFrame:
-        """Of each part of the text: tokens, times, one_successor and entropy."""
+        """For each part of the text tokens, times, one_successor and entropy."""
         columns = ("tokens", "times", "one_successor", "entropy")
         return pd.DataFrame([{c: getattr(one, c) for c in columns} for one in self.matrices])
 

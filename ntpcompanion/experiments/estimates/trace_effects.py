@@ -66,7 +66,7 @@ class TraceEffects:
 
     @cached_property
     def slopes(self) -> pd.DataFrame:
-        """Points per e-fold of the balanced trace: a row for each language, a column for each of
+        """Points per e-fold of the balanced trace, a row for each language, a column for each of
         PROBES.
         """
         return study_evidence.slope_table(self.flatter, "penalty", [*PROBES])
@@ -99,7 +99,7 @@ class TraceEffects:
 
     @property
     def penalty_lines(self) -> pd.DataFrame:
-        """Of 8 states: columns `trace` and `accuracy`, in each a column for each seed, and a row
+        """For 8 states columns `trace` and `accuracy`, in each a column for each seed, and a row
         for each weight of the penalty at equal loss.
         """
         weights = self.eight.equal_loss("penalty")
@@ -113,7 +113,7 @@ class TraceEffects:
 
     @property
     def sides(self) -> pd.DataFrame:
-        """Of each language: the slope on the flatter `side`, by how much the trace falls (`dose`,
+        """For each language the slope on the flatter `side`, by how much the trace falls (`dose`,
         e-folds) and the loss rises (`dearer`, per cent of the gap) at most, the accuracy without a
         penalty (`level`), a fifth of the printed slope at that accuracy (`odds`), and whether the
         side excludes it (`odds_word`).
@@ -145,7 +145,7 @@ class TraceEffects:
 
     @property
     def sharpest(self) -> pd.DataFrame:
-        """Of the sharpest models of each language: their part of what decides a slope within seeds
+        """For the sharpest models of each language their part of what decides a slope within seeds
         (`lever`, per cent), and the `least` and `most` of their balanced traces.
         """
         of = self.studies
@@ -159,7 +159,7 @@ class TraceEffects:
 
     @property
     def points_per_percent(self) -> float:
-        """What a larger loss alone goes with at masked words: half the steps, 8 states."""
+        """What a larger loss alone goes with at masked words, for half the steps, 8 states."""
         masked, excess = (
             self.studies.eight.lead(self.studies.longer, column) for column in ("masked", "share")
         )
@@ -220,7 +220,7 @@ class TraceEffects:
 
     @property
     def trained_on(self) -> pd.DataFrame:
-        """What further training does in two languages: to the `trace` (e-folds), as `gain`
+        """What further training does in two languages to the `trace` (e-folds), as `gain`
         (points), and what the printed slope makes of the trace (`worth`).
         """
         rows = {}
