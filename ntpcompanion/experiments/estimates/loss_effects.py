@@ -149,8 +149,8 @@ class SameLossEffects:
 
     @property
     def levels(self) -> pd.DataFrame:
-        """For the other languages the excess loss of saturated networks (`share`, per cent of the gap),
-        their accuracy (`trained`), those of the exact posterior (`bayes`) and of raw words
+        """For the other languages the excess loss of saturated networks (`share`, per cent of the
+        gap), their accuracy (`trained`), those of the exact posterior (`bayes`) and of raw words
         (`words`), and by how many points the `lookup` table differs.
         """
         of = self.studies
