@@ -1,6 +1,6 @@
-"""A Sphinx extension: a page gets the paper's numbers beside its statements, and the meanings of
-its symbols; and what pages were read from is noted, so that a build knows when that changes.
-`_config.yml` lists this module among the extensions.
+"""A Sphinx extension: a page gets the paper's numbers beside its statements, the meanings of its
+symbols, and the fields of the experiments that it documents; and what pages were read from is noted,
+so that a build knows when that changes. `_config.yml` lists this module among the extensions.
 """
 
 import json
@@ -12,6 +12,7 @@ from ntpcompanion.workflow.base.files import hash_of
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
 from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
+from ntpcompanion.workflow.site.experiment_fields import add_fields
 
 FILE = "sources.json"  # beside the doctrees: the files that pages include, show or document
 
@@ -23,6 +24,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.set_html_assets_policy("always")
     app.connect("env-updated", _note_files)
     app.connect("html-page-context", _complete)
+    app.connect("autodoc-process-docstring", add_fields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
