@@ -11,6 +11,8 @@ import pytest
 from playwright.sync_api import expect
 from scipy import stats
 
+from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
+from ntpcompanion.experiments.estimates.trace_effects import TraceEffects
 from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss import study_table as study
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
@@ -18,7 +20,6 @@ from ntpcompanion.statistics import slope_within_seeds
 from tests.experiments.cases import recorded
 from tests.widgets.shown import made_widget, narrow, state
 
-TABLE2 = (50.2 - 55.7) / np.log(19.34 / 8.01)  # points per e-fold, printed
 GAP = 0.8  # nats, near the learnable gaps of both languages: it decides what counts as equal loss
 MOVES = ["penalty", "annealed", "continued", "rescaled"]
 SEEDS = [list(range(8)), [0, 3, 5], [6, 2], [1, 2, 4, 7]]
@@ -39,9 +40,12 @@ def read(name):
 
 @pytest.fixture(scope="module")
 def given():
-    names = {"eight": "downstream_hmm8", "six": "downstream_hmm6", "tree": "downstream_pcfg16"}
-    studies = {key: read(name) for key, name in names.items()}
-    return {**studies, "moves": MOVES, "table2": TABLE2}
+    names = ("downstream_hmm8", "downstream_hmm6", "downstream_pcfg16")
+    eight, six, tree = map(read, names)
+    others = dict.fromkeys(("longer", "width64", "width128", "six_attacked", "twelve"), six)
+    effects = TraceEffects(RecordedStudies(eight=eight, six=six, grammar=tree, **others))
+    vars(effects)["flatter"] = {"8 states": eight, "6 states": six, "grammar": tree}
+    return {"effects": effects}
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +123,7 @@ def test_every_choice_has_the_slope_and_interval_of_the_package(
 
 
 def test_the_main_slope_is_that_of_the_chapter(plane, given, opened):
-    models = replace(given["eight"], equal_share=plane.data["equal_share"])
+    models = replace(given["effects"].eight, equal_share=plane.data["equal_share"])
     effect = models.slope("penalty")
     with opened(plane) as page:
         assert state(page)["slope"] == pytest.approx(effect.mean, abs=1e-4)
