@@ -16,7 +16,6 @@ def rng():
 TABLE = li.ContextTable.random(4, 3, 1, 6, rng())
 W = np.ones((3, 6))
 TOKENS = np.array([0, 1, 2, 0, 1, 2, 0, 1])
-COUNTS = la.count_contexts(TOKENS, 3, [1])[0]
 HMM = la.random_block_hmm(rng(), states=2, vocab=4, length=2, blocks=2)
 GRAMMAR = la.random_levelled_pcfg(rng(), symbols=6, vocab=8, depth=3, pairs=2, words=3)
 DESCENT = {"optimizer": "adam", "learning_rate": 0.1, "steps": 3, "keep": 2, "rng": rng}
@@ -59,10 +58,6 @@ RIGHT = {
     "encode": (la.encode, {"words": ["a", "b"], "vocab_size": 2}),
     "estimate_entropy_floor": (la.estimate_entropy_floor, FLOOR),
     "exact_entropy_floor": (la.exact_entropy_floor, {"language": HMM, "lengths": [2]}),
-    "frequent_contexts": (
-        la.frequent_contexts,
-        {"counts": COUNTS, "vocabulary": ["a", "b", "c"], "rows": 2, "successors": 2},
-    ),
     "load_opt": (la.load_opt, {"source": "/nowhere"}),
     "random_block_hmm": (la.random_block_hmm, BLOCKS),
     "random_levelled_pcfg": (la.random_levelled_pcfg, LEVELS),
@@ -100,7 +95,6 @@ encode: vocab_size=size words=function
 estimate_entropy_floor: language=table sentences=size generator=generator device=device
 estimate_entropy_floor: batch=size
 exact_entropy_floor: language=table
-frequent_contexts: counts=table vocabulary=text rows=size successors=size
 load_opt: source=text
 random_block_hmm: rng=rng states=size vocab=size length=size blocks=size
 random_block_hmm: transition_concentration=positive emission_concentration=positive

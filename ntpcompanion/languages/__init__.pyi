@@ -3,7 +3,6 @@ from .text.segmentation import split_text as split_text
 from .text.words import encode as encode
 from .text.counting import count_contexts as count_contexts
 from .text.counting import ContextCounts as ContextCounts
-from .text.frequent_contexts import frequent_contexts as frequent_contexts
 from .language import Language as Language
 from .hmm import HMM as HMM
 from .grammars.pcfg import PCFG as PCFG
@@ -24,7 +23,6 @@ __all__ = [
     "encode",
     "count_contexts",
     "ContextCounts",
-    "frequent_contexts",
     "Language",
     "HMM",
     "PCFG",

@@ -1,6 +1,7 @@
 """A Sphinx extension: a page gets the paper's numbers beside its statements, the meanings of its
-symbols, and the fields of the experiments that it documents; and what pages were read from is noted,
-so that a build knows when that changes. `_config.yml` lists this module among the extensions.
+symbols, and the fields of the experiments that it documents; and what pages were read from is
+noted, so that a build knows when that changes. `_config.yml` lists this module among the
+extensions.
 """
 
 import json
