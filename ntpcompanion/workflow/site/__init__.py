@@ -9,5 +9,6 @@
 - `marks`: what on a page shows a verdict, read as a browser reads it
 - `markup_fixes`: small faults in the markup of themes and extensions
 - `look`: the styles and scripts of `assets` on every page
+- `experiment_fields`: plans and results of experiments on their API page, field by field
 - `sphinx_extension`: the paper's numbers and symbols on pages, and what these were read from
 """
