@@ -45,7 +45,7 @@ def import_from_sources(folders: Sequence[str]) -> None:
     """From now on this process imports modules below `folders` from their sources, and neither
     reads nor writes compiled copies.
 
-    Installed packages are left out, where an environment lies in one of the folders: they keep
+    Installed packages are left out, also where an environment lies in one of the folders: they keep
     their quick imports.
     """
     belongs = membership(folders)
@@ -216,13 +216,25 @@ def outside(folders: Sequence[str]) -> Callable[[str], bool]:
 
 def membership(folders: Sequence[str]) -> Callable[[str], bool]:
     """A function: whether a path is one of `folders` or below one, and not that of an installed
-    package.
+    package or of a cache.
     """
-    roots = [os.path.realpath(folder).rstrip(os.sep) + os.sep for folder in folders]
+    # a virtual environment, and the caches of the project's own, may lie below a folder of the
+    # project
+    foreign = [
+        os.path.realpath(place).rstrip(os.sep) + os.sep
+        for place in (sys.prefix, os.environ.get("XDG_CACHE_HOME"))
+        if place
+    ]
 
-    def belongs(path: str) -> bool:
-        place = os.path.realpath(path) + os.sep
-        below = [place[len(root) :].split(os.sep) for root in roots if place.startswith(root)]
-        return any(not any(part.endswith(INSTALLED) for part in parts) for parts in below)
+    def holds(folder: str, path: str) -> bool:
+        if path == folder:
+            return True
+        below = folder.rstrip(os.sep) + os.sep
+        if not path.startswith(below) or any(
+            place.startswith(below) and path.startswith(place) for place in foreign
+        ):
+            return False
+        return not any(part.endswith(INSTALLED) for part in path[len(below) :].split(os.sep))
 
-    return belongs
+    roots = [os.path.realpath(folder) for folder in folders]
+    return lambda path: any(holds(folder, os.path.realpath(path)) for folder in roots)

@@ -24,6 +24,10 @@ LOOKS = frozenset(
     "isidentifier isdigit replace format removeprefix removesuffix detach cpu astype reshape ravel "
     "flatten".split()
 )
+# builtins that go through what they get
+THROUGH = frozenset(
+    "any all sum min max sorted tuple list set frozenset dict zip enumerate".split()
+)
 CHANGES = (
     *(ast.Global, ast.Nonlocal, ast.Yield, ast.YieldFrom, ast.Await, ast.AugAssign, ast.Delete),
     *(ast.Starred, ast.With, ast.AsyncWith, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef),
@@ -109,10 +113,16 @@ def _only_looks(
     seen: Set[Statement] = frozenset(),
 ) -> bool:
     """Whether nodes of a statement change nothing, and call only what LOOKS or, within one that is
-    `seen`, functions of the packages that do the same.
+    `seen`, functions of the packages that do the same; within such a one also whether they go
+    through no iterator that somebody else may go on with.
     """
+    local_names = _made_here(statement.node) if seen else None
     for node in nodes:
         if node is not statement.node and _changes(node):
+            return False
+        if local_names is not None and not all(
+            _may_go_through(each, local_names) for each in _gone_through(node)
+        ):
             return False
         if not isinstance(node, ast.Call):
             continue
@@ -138,6 +148,43 @@ def _changes(node: ast.AST) -> bool:
     if isinstance(node, ast.Call):
         return any(each.arg in ("out", "where", "inplace", "key") for each in node.keywords)
     return isinstance(node, CHANGES)
+
+
+def _gone_through(node: ast.AST) -> list[ast.expr]:
+    """What a node goes through, element by element."""
+    if isinstance(node, ast.For | ast.comprehension):
+        return [node.iter]
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in THROUGH:
+        return list(node.args)
+    if isinstance(node, ast.Call) and last_name(node) == "join":
+        return list(node.args)
+    if isinstance(node, ast.Compare):
+        ops = zip(node.ops, node.comparators, strict=True)
+        return [each for op, each in ops if isinstance(op, ast.In | ast.NotIn)]
+    if isinstance(node, ast.Assign) and any(
+        isinstance(each, ast.Tuple | ast.List) for each in node.targets
+    ):
+        return [node.value]
+    return []
+
+
+def _may_go_through(node: ast.expr, local_names: Set[str]) -> bool:
+    """Whether an expression is certainly no iterator that somebody else goes on with."""
+    if isinstance(node, ast.Name):
+        return node.id in local_names or node.id.isupper()
+    return not isinstance(node, ast.Call) or last_name(node) in LOOKS - {"getattr"}
+
+
+def _made_here(function: ast.AST) -> Set[str]:
+    """Local names that hold only what the function itself has made."""
+    made: dict[str, bool] = {}
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            name, value = last_name(node.targets[0]), node.value
+            fine = isinstance(value, ast.Call | ast.Tuple | ast.Compare | ast.JoinedStr)
+            made[name] = made.get(name, True) and fine and _may_go_through(value, set())
+    parameters = {each.arg for each in ast.walk(function) if isinstance(each, ast.arg)}
+    return {name for name, fine in made.items() if fine} - parameters
 
 
 def bound_to(

@@ -11,7 +11,7 @@
 - `job`: what a worker receives, and what it says
 - `workers`: how workers are started, and end with the runner
 - `worker`: the process that executes one notebook with papermill
-- `bounded`: a bound on the outputs of a cell
+- `bounded`: papermill's engine with a bound on the outputs of a cell
 - `kernel`: the kernel, without configuration of the user or the machine
 - `results`: the results file beside an executed notebook
 - `history`: the values of claims, kept for each build and machine

@@ -1,56 +1,102 @@
-"""A bound on what is kept of the outputs of a cell: of twenty thousand printed lines no reader
-looks at more than a few, and to store and check them takes a minute.
+"""papermill's engine with a bound on what is kept of a cell: of twenty thousand printed lines no
+reader looks at more than a few, and to store and check them takes a minute.
 """
 
 from collections import Counter
+from typing import Any
 
 import nbformat
+from papermill.clientwrap import PapermillNotebookClient
+from papermill.engines import NBClientEngine, papermill_engines
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.notebooks.cells import written_cells
+from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 
+NAME = "ntpcompanion"
+NOTES = "ntp-left-out"
 LINES, CHARACTERS, OUTPUTS = 1000, 200_000, 200  # of a stream of a cell; of a cell
 
 
-def bound(node: nbformat.NotebookNode) -> list[str]:
-    """Keep of each cell of an executed notebook the first lines of its streams, its first outputs,
-    and all measurements and records. What was left out is said below its outputs, and in a note for
-    the user, for each cell.
+class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill has no types
+    """Keeps of each cell the first lines of its streams, its first outputs, and all measurements
+    and records. What was left out stands in the metadata of the notebook, under `NOTES`.
     """
-    notes = []
-    for number, cell in enumerate(written_cells(node), start=1):
-        if left := " and ".join(f"{count} {kind}" for kind, count in _bound(cell).items() if count):
-            text = f"\n… and {left} more, which are not kept.\n"
-            cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=text))
-            notes.append(
-                f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: {left} "
-                "are not kept. Print a summary."
-            )
-    return notes
 
+    def __init__(self, manager: Any, **settings: Any) -> None:
+        super().__init__(manager, **settings)
+        self._left_out: Counter[str] = Counter()
 
-def _bound(cell: nbformat.NotebookNode) -> Counter[str]:
-    """Bound the outputs of a cell; the numbers of characters and outputs that were left out."""
-    left, lines, characters = Counter[str](), Counter[str](), Counter[str]()
-    outputs = []
-    for out in cell.outputs:
-        if out.output_type == "stream":
-            all_lines = out.text[: CHARACTERS - characters[out.name]].splitlines(keepends=True)
-            first = "".join(all_lines[: LINES - lines[out.name]])
-            left["characters"] += len(out.text) - len(first)
-            characters[out.name] += len(first)
-            lines[out.name] += first.count("\n")
-            out.text = first
-            outputs += [out] if first else []
-        elif (
-            left["shown"] < OUTPUTS
-            or out.output_type == "error"
-            or {MEASUREMENT_MIME, RECORD_MIME} & set(out.get("data", {}))
-        ):
-            outputs.append(out)
-            left["shown"] += 1
+    def output(
+        self, outs: list[Any], msg: dict[str, Any], display_id: str | None, cell_index: int
+    ) -> Any:
+        """Add an output to those of a cell, unless it holds its share."""
+        if msg["msg_type"] == "stream":
+            stream = msg["content"]
+            stream["text"] = self._first_lines(outs, stream["name"], stream["text"])
+            if not stream["text"]:
+                return None
+        elif sum(out.output_type != "stream" for out in outs) >= OUTPUTS and not {
+            MEASUREMENT_MIME,
+            RECORD_MIME,
+        } & set(msg["content"].get("data", {})):
+            if msg["msg_type"] != "error":
+                self._left_out["outputs"] += 1
+                return None
+        return super().output(outs, msg, display_id, cell_index)
+
+    def _first_lines(self, outs: list[Any], name: str, text: str) -> str:
+        shown = [out.text for out in outs if out.output_type == "stream" and out.name == name]
+        characters = CHARACTERS - sum(map(len, shown))
+        lines = LINES - sum(each.count("\n") for each in shown)
+        if lines <= 0:
+            first = ""
         else:
-            left["outputs"] += 1
-    cell.outputs = outputs
-    del left["shown"]
-    return left
+            first = "".join(text[: max(characters, 0)].splitlines(keepends=True)[:lines])
+        self._left_out["characters"] += len(text) - len(first)
+        return first
+
+    def clear_output(self, outs: list[Any], msg: dict[str, Any], cell_index: int) -> None:
+        """What a cell clears does not count."""
+        self._left_out.clear()
+        super().clear_output(outs, msg, cell_index)
+
+    def execute_cell(self, cell: Any, cell_index: int, **settings: Any) -> Any:
+        """Execute a cell, and say below its outputs what was left out of them."""
+        self._left_out.clear()
+        try:
+            return super().execute_cell(cell, cell_index, **settings)
+        finally:
+            if left := [f"{number} {kind}" for kind, number in self._left_out.items() if number]:
+                note = f"… and {' and '.join(left)} more, which are not kept."
+                cell.outputs.append(
+                    nbformat.v4.new_output("stream", name="stdout", text=f"\n{note}\n")
+                )
+                cells = code_cells(self.nb)[: 1 + code_cells(self.nb).index(cell)]
+                number = sum(not is_injected(each) for each in cells)
+                self.nb.metadata.setdefault(NOTES, []).append(
+                    f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: "
+                    f"{' and '.join(left)} are not kept. Print a summary."
+                )
+
+
+class BoundedEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no types
+    """Executes a notebook with a `BoundedClient`."""
+
+    @classmethod
+    def execute_managed_notebook(
+        cls,
+        nb_man: Any,
+        kernel_name: str,
+        *,
+        execution_timeout: float | None = None,
+        **settings: Any,
+    ) -> Any:
+        """Execute the cells that papermill manages."""
+        hooks = {name: settings.get(name) for name in ("on_cell_start", "on_cell_executed")}
+        hooks |= {"config": settings.get("config"), "timeout": execution_timeout}
+        return BoundedClient(nb_man, kernel_name=kernel_name, **hooks).execute()
+
+
+def register() -> None:
+    """From now on papermill knows the engine."""
+    papermill_engines.register(NAME, BoundedEngine)

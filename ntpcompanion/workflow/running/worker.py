@@ -27,7 +27,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.processes import end_with_parent
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
-from ntpcompanion.workflow.running.bounded import bound
+from ntpcompanion.workflow.running import bounded
 from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, Message, line_of
 from ntpcompanion.workflow.running.start import Start, kernel_file
 
@@ -62,6 +62,7 @@ def execute(job: Job) -> tuple[nbformat.NotebookNode | None, Done | Failed]:
     """
     node = nbformat.reads(job.notebook, as_version=4)
     clock = _Clock(len(code_cells(node)))
+    bounded.register()
     log = Path(job.sockets, "log")
     try:
         manager = _own_kernel(Path(job.sockets), job, log)
@@ -73,7 +74,8 @@ def execute(job: Job) -> tuple[nbformat.NotebookNode | None, Done | Failed]:
         return None, Failed(clock.number, clock.source, *failure, sorted(read.absent))
     names, measured = (sorted(read.absent), sorted(read.modules)), list(read.measured)
     took = clock.seconds, _peak_memory()
-    return node, Done(*took, read.read, *names, measured, bound(node))
+    notes = node.metadata.pop(bounded.NOTES, [])
+    return node, Done(*took, read.read, *names, measured, notes)
 
 
 def _executed(
@@ -90,6 +92,7 @@ def _executed(
             progress_bar=False,
             cwd=job.folder,
             kernel_name="python3",
+            engine_name=bounded.NAME,
             execution_timeout=job.cell_timeout,
             config=Config(KernelManager=manager),
             on_cell_start=clock.start,

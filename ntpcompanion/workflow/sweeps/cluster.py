@@ -42,6 +42,7 @@ from ntpcompanion.workflow.sweeps.worker_environment import (
 
 PATIENCE = 5  # seconds until a scheduler must have answered
 ANSWER = 10.0  # seconds in which it must answer while tasks run
+SILENT = 30.0  # seconds without a sign of life after which a worker counts as lost
 LOST = 60.0  # seconds in which a lost worker may be replaced
 # a cluster that has had no worker yet may grow only when it sees tasks, and queue for machines
 NEVER = 1800.0
@@ -91,6 +92,7 @@ class Presence:
         self, client: Any, address: str, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._client, self._address, self._clock = client, address, clock
+        self._signs: dict[str, tuple[object, float]] = {}  # the last of each worker, and when
         self._empty_since: float | None = None
         self._limit = NEVER
 
@@ -99,7 +101,10 @@ class Presence:
         worker for too long.
         """
         now = self._clock()
-        if self._workers():
+        for worker, sign in (signs := self._last_signs()).items():
+            if (known := self._signs.get(worker)) is None or known[0] != sign:
+                self._signs[worker] = (sign, now)
+        if any(now - self._signs[worker][1] < SILENT for worker in signs):
             if self._empty_since is not None:
                 note(f"A worker is on {self._address}: the tasks go on.")
             self._empty_since, self._limit = None, LOST
@@ -115,16 +120,15 @@ class Presence:
                 "and run the same command again: it goes on from what is finished."
             )
 
-    def _workers(self) -> dict[str, object]:
-        """The workers that the scheduler has: those silent for long it has removed."""
+    def _last_signs(self) -> dict[str, object]:
+        """When the scheduler last heard of each worker."""
         try:
             answer: dict[str, Any] = self._client.sync(
                 self._client.scheduler.identity, n_workers=-1, callback_timeout=ANSWER
             )
         except Exception as error:
             raise _lost(self._address, error) from error
-        workers: dict[str, object] = answer["workers"]
-        return workers
+        return {name: worker.get("last_seen") for name, worker in answer["workers"].items()}
 
 
 def _client(address: str) -> Client:

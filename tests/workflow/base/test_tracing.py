@@ -69,6 +69,15 @@ def test_modules_of_the_project_come_from_their_sources(inside):
     assert set(inside.log()) == {str(path) for path in inside.folder.rglob("*.py")}
 
 
+def test_a_cache_below_the_project_is_nobody_s_input(inside, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
+    (inside.folder / "cache").mkdir()
+    for name in ("cache/fonts", "words"):
+        (inside.folder / name).write_text("x")
+    inside("open('cache/fonts').close(); open('words').close()")
+    assert list(inside.log()) == [str(inside.folder / "words")]
+
+
 def test_the_stub_of_a_face_is_not_noted_as_read(inside):
     for name in ("__init__.pyi", "words"):
         (inside.folder / name).write_text("x")

@@ -43,6 +43,8 @@ IMPURE = {
     "sorts in place": "x.sort()",
     "draws": "if x.random() > 2: raise ValueError",
     "draws at second hand": "look(x)",
+    "goes through an iterator": "for y in x:\n        if y < 0: raise ValueError",
+    "goes through one by a builtin": "if sum(x) < 0: raise ValueError",
     "takes the next": "next(x)",
     "sets an attribute": "setattr(x, 'a', 1)",
     "prints": "print(x)",

@@ -1,50 +1,77 @@
-"""What is kept of the outputs of a cell."""
+"""What is kept of the outputs of a cell, without a kernel."""
+
+from types import SimpleNamespace
 
 import pytest
-from nbformat.v4 import new_code_cell, new_notebook, new_output
+from nbformat.v4 import new_code_cell, new_notebook
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.running import bounded
 
 
-def printed(text, name="stdout"):
-    return new_output("stream", name=name, text=text)
+@pytest.fixture
+def client(monkeypatch):
+    """A client whose bounds are small, and the outputs of its cell."""
+    monkeypatch.setattr(bounded, "LINES", 3)
+    monkeypatch.setattr(bounded, "CHARACTERS", 20)
+    monkeypatch.setattr(bounded, "OUTPUTS", 2)
+    node = new_notebook(cells=[new_code_cell("")])
+    client = bounded.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
+    client.reset_execution_trackers()
+    client.clear_before_next_output = False
+    return client
 
 
-def shown(text, **data):
-    return new_output("display_data", {"text/plain": text, **data})
+def sent(client, kind, **content):
+    message = {"msg_type": kind, "header": {"msg_type": kind}, "parent_header": {}}
+    message["content"] = content
+    client.process_message(message, client.nb.cells[0], 0)
 
 
-ERROR = new_output("error", ename="E", evalue="", traceback=[])
+def printed(client, text, name="stdout"):
+    sent(client, "stream", name=name, text=text)
 
 
-@pytest.mark.parametrize(
-    ("outputs", "kept"),
-    [
-        (
-            [*map(printed, ("1\n2\n", "3\n4\n", "5\n")), printed("to stderr\n", "stderr")],
-            ["1\n2\n", "3\n", "to stderr\n", "\n… and 4 characters more, which are not kept.\n"],
-        ),
-        ([printed("x" * 20)], ["x" * 20]),
-        (
-            [printed("x" * 100), printed("y")],
-            ["x" * 20, "\n… and 81 characters more, which are not kept.\n"],
-        ),
-        (
-            [*map(shown, "012"), shown("3", **{MEASUREMENT_MIME: {}}), ERROR],
-            ["0", "1", "3", "E", "\n… and 1 outputs more, which are not kept.\n"],
-        ),
-    ],
-    ids=["lines", "few", "no end of a line", "outputs"],
-)
-def test_the_first_are_kept_and_what_was_left_out_is_said(monkeypatch, outputs, kept):
-    for name, limit in {"LINES": 3, "CHARACTERS": 20, "OUTPUTS": 2}.items():
-        monkeypatch.setattr(bounded, name, limit)
-    node = new_notebook(cells=[new_code_cell("1"), new_code_cell("2", outputs=outputs)])
-    notes = bounded.bound(node)
-    assert [
-        out.get("text") or out.get("ename") or out["data"]["text/plain"]
-        for out in node.cells[1].outputs
-    ] == kept
-    assert len(notes) == ("not kept" in kept[-1])
-    assert all(note.startswith("code cell 2 showed more than 3 lines or 2") for note in notes)
+def texts(client):
+    return [out.get("text") for out in client.nb.cells[0].outputs]
+
+
+def test_the_first_lines_of_each_stream_are_kept(client):
+    for text in ("1\n2\n", "3\n4\n", "5\n"):
+        printed(client, text)
+    printed(client, "to stderr\n", "stderr")
+    assert texts(client) == ["1\n2\n", "3\n", "to stderr\n"]
+
+
+def test_a_line_without_end_is_cut(client):
+    printed(client, "x" * 100)
+    printed(client, "y")
+    assert texts(client) == ["x" * 20]
+
+
+def test_the_first_outputs_are_kept_and_all_measurements(client):
+    for number in range(4):
+        sent(client, "display_data", data={"text/plain": str(number)}, metadata={})
+    sent(client, "display_data", data={MEASUREMENT_MIME: {}, "text/plain": "5"}, metadata={})
+    sent(client, "error", ename="E", evalue="", traceback=[])
+    kept = [out.get("data", {}).get("text/plain") for out in client.nb.cells[0].outputs]
+    assert kept == ["0", "1", "5", None]
+
+
+def test_what_was_left_out_is_said(client, monkeypatch):
+    def execute_cell(self, cell, cell_index, **_):
+        printed(client, "1\n2\n3\n4\n")
+        sent(client, "display_data", data={"text/plain": "a"}, metadata={})
+        return cell
+
+    monkeypatch.setattr(bounded.PapermillNotebookClient, "execute_cell", execute_cell)
+    client.execute_cell(client.nb.cells[0], 0)
+    assert texts(client)[-1] == "\n… and 2 characters more, which are not kept.\n"
+    (note,) = client.nb.metadata[bounded.NOTES]
+    assert note.startswith("code cell 1 showed more than 3 lines or 2 outputs: 2 characters")
+    client.nb.cells[0].outputs.clear()
+    monkeypatch.setattr(
+        bounded.PapermillNotebookClient, "execute_cell", lambda *_, **__: printed(client, "1\n")
+    )
+    client.execute_cell(client.nb.cells[0], 0)
+    assert texts(client) == ["1\n"]

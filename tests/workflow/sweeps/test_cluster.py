@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.cluster import LOST, NEVER, Presence
+from ntpcompanion.workflow.sweeps.cluster import LOST, NEVER, SILENT, Presence
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def watched():
     def sync(*_, **__):
         if isinstance(found.workers, Exception):
             raise found.workers
-        return {"workers": found.workers}
+        return {"workers": {name: {"last_seen": seen} for name, seen in found.workers.items()}}
 
     client = SimpleNamespace(sync=sync, scheduler=SimpleNamespace(identity=None))
     presence = Presence(client, "tcp://a:1", lambda: found.now)
@@ -39,6 +39,14 @@ def test_a_worker_that_leaves_is_told_at_once_and_waited_for_a_minute(watched):
     watched.now += LOST + 1
     with pytest.raises(WorkflowError, match=rf"^No worker has been on tcp://a:1 for {LOST:.0f} s"):
         watched.check()
+
+
+def test_a_worker_that_gives_no_sign_of_life_is_lost(watched):
+    watched.workers = {"w": 1}
+    for now, notes in ((0, 0), (SILENT - 1, 0), (SILENT + 1, 1)):
+        watched.now = now
+        watched.check()
+        assert len(watched.notes) == notes
 
 
 def test_a_cluster_that_grows_when_it_sees_tasks_is_waited_for(watched):
