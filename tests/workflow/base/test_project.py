@@ -38,6 +38,26 @@ def test_the_packages_are_those_of_the_settings_else_the_one_that_runs(toy):
     assert hash(found) == hash(Project(root, *found.packages[:1], found.packages[1:]))
 
 
+def test_a_setting_that_is_wrong_is_a_sentence(toy):
+    path = toy.project.root / "pyproject.toml"
+    path.write_text("[tool.ntpcompanion]\npackage = 'toypkq'\n")
+    with pytest.raises(WorkflowError, match=r"no folder toypkq or src/toypkq .*There are: toypkg"):
+        Project.find()
+
+
+def test_every_profile_has_folders_of_its_own_and_only_the_book_reaches_the_pages(toy):
+    project, build = toy.project, toy.project.root / "_build"
+    assert [project.html(profile) for profile in ("book", "smoke")] == [
+        build / "html",
+        build / "html-smoke",
+    ]
+    assert [project.runs(profile) for profile in ("book", "paper")] == [
+        project.root / "book" / "chapters",
+        build / "runs" / "paper",
+    ]
+    assert project.runs("book", custom=True) == build / "runs" / "book"
+
+
 def test_one_at_a_time_and_the_next_when_it_is_done(toy):
     for _ in range(2):
         with toy.project.lock():

@@ -44,6 +44,13 @@ def test_a_front_matter_that_is_not_whole_says_where_there_is_one(toy):
         read_notebook(toy.project.notebooks / "coin.md")
 
 
+def test_a_name_that_is_given_twice_is_one_notebook(toy):
+    assert [
+        notebook.name
+        for notebook in choose(find_notebooks(toy.project), ["words", "coin", "words"])
+    ] == ["words", "coin"]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

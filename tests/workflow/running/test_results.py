@@ -7,11 +7,13 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import checksum
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,
     complaints,
     outputs_digest,
+    require_listed_records,
 )
 from tests.workflow.checking.test_baselines import result
 
@@ -110,6 +112,18 @@ def test_a_claim_is_measured_once():
         match=r"Notebook 'coin' measures toy.half more than once. One claim, one number",
     ):
         collect_measurements(node, "coin")
+
+
+def test_a_record_is_shown_if_it_is_listed(toy):
+    words = find_notebooks(toy.project)["words"]
+    node = notebook(outputs=[new_output("display_data", {RECORD_MIME: {"name": "halves"}})])
+    with pytest.raises(
+        WorkflowError,
+        match=r"'words' shows the record halves, .*: add `ntp: {records: \[halves\]}`",
+    ):
+        require_listed_records(node, words)
+    toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves, others]")
+    require_listed_records(node, find_notebooks(toy.project)["words"])
 
 
 def test_what_a_cell_wrote_to_stderr_is_told_with_its_number():
