@@ -25,7 +25,11 @@ from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 from ntpcompanion.statistics.success_rates import Successes, count_successes
 
 Way = Literal["svm", "limit", "usual"]
-KNOWN = need("fraction", "fraction in {*self.table.fraction}", "be one of those of the plan")
+KNOWN = need(
+    "fraction",
+    "fraction in {row.fraction for row in self.recoveries}",
+    "be one of those of the plan",
+)
 SNAPSHOTS = 60  # of gradient descent
 RESERVE = 4  # contexts drawn, as a multiple of equations over unknowns
 
@@ -313,7 +317,6 @@ def _recover(
             start=np.zeros((plan.vocab_size, plan.dim)),
         )
     ][1:]
-    excess = [table.cross_entropy(W) - table.entropy for W in course]
     return Recovery(
         teacher=number,
         fraction=fraction,
@@ -324,7 +327,7 @@ def _recover(
         smoothed=tuple(_recovered(W, new) for W in smoothed),
         smoothed_excess=tuple(table.cross_entropy(W) - table.entropy for W in smoothed),
         descended=tuple(_recovered(W, new) for W in course),
-        excess=tuple(excess),
+        excess=tuple(table.cross_entropy(W) - table.entropy for W in course),
     )
 
 

@@ -76,7 +76,10 @@ class RealModelEffects:
 
     def cosine(self, null: str = "none", column: str = "outside") -> pd.Series:
         """A column of `compared` by part of the text."""
-        return self.compared[self.compared.null == null].set_index("part")[column]
+        return self._of(null).set_index("part")[column]
+
+    def _of(self, null: str) -> pd.DataFrame:
+        return self.compared[self.compared.null == null]
 
     @property
     def near(self) -> Effect:
@@ -130,12 +133,12 @@ class RealModelEffects:
     @property
     def of_model(self) -> pd.Series:
         """Means of the numbers in `compared`, of the model on the text."""
-        return self.compared[self.compared.null == "none"].drop(columns="null").mean()
+        return self._of("none").drop(columns="null").mean()
 
     @property
     def log_time(self) -> float:
         """The logarithm of the time at which descent from the model meets a cosine of 0.9."""
-        model = self.compared[self.compared.null == "none"]
+        model = self._of("none")
         return float((model.norm / model.svm_norm).mean() / np.sqrt(1 / 0.9**2 - 1))
 
 

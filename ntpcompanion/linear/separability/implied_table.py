@@ -2,6 +2,7 @@
 comes arbitrarily close to that entropy, whether or not the text is compatible and separable.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
@@ -28,6 +29,7 @@ MOMENT_TOLERANCE = 1e-13
 GAP_TOLERANCE = 1e-10
 # Conjugate gradients stop here: more digits of a Newton step are rounding where p̃ is tiny.
 STEP_TOLERANCE = 1e-3
+NewtonStep = Callable[..., Float[np.ndarray, "r V"]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,14 +180,12 @@ def implied_table(
     (0.5623, False, True)
     """
     support = implied_support(table, max_iterations=max_iterations, time_limit=time_limit)
-    weight = table.weight[:, None]
-    left, scale, right = np.linalg.svd(np.sqrt(weight) * table.embeddings, full_matrices=False)
-    rank = int(np.count_nonzero(scale > max(left.shape) * np.finfo(float).eps * scale.max()))
-    rows, p = left[:, :rank] / np.sqrt(weight), table.distributions.toarray()
-    X = _fit_softmax(rows, weight, p, support.mask)
+    weight, p = table.weight[:, None], table.distributions.toarray()
+    rows, back = whitened(table)
+    X = match_moments(rows, weight, p, support.mask, _conjugate_step)
     log_q = log_softmax(np.where(support.mask, rows @ X, -np.inf), axis=1)
     q, finite_logs = np.exp(log_q), np.where(support.mask, log_q, 0.0)
-    decoder = X.T @ (right[:rank] / scale[:rank, None])
+    decoder = X.T @ back
     if support.separating is not None:
         decoder = project_onto_F(_uniform(table, support.mask), decoder)
     return ImpliedTable(
@@ -275,35 +275,75 @@ def _negative(
     return ~support & (gamma < -MASS_TOLERANCE * np.abs(gamma).max())
 
 
-def _fit_softmax(
+def whitened(table: ContextTable) -> tuple[Float[np.ndarray, "m r"], Float[np.ndarray, "r d"]]:
+    """The embeddings in r coordinates in which their second moments are the identity, r their rank,
+    and what takes X in these coordinates to the decoder Xᵀ · back.
+    """
+    root = np.sqrt(table.weight)[:, None]
+    left, scale, right = np.linalg.svd(root * table.embeddings, full_matrices=False)
+    rank = int(np.count_nonzero(scale > max(left.shape) * np.finfo(float).eps * scale.max()))
+    return left[:, :rank] / root, right[:rank] / scale[:rank, None]
+
+
+def match_moments(
     rows: Float[np.ndarray, "m r"],
     weight: Float[np.ndarray, "m 1"],
     p: Float[np.ndarray, "m V"],
     support: Bool[np.ndarray, "m V"],
+    newton_step: NewtonStep,
+    start: Float[np.ndarray, "r V"] | float = 0.0,
 ) -> Float[np.ndarray, "r V"]:
     """The X for which the softmax of rows X over the supports has the moments of p, by damped
-    Newton steps on a convex function; `rows` have the second moments 1.
+    Newton steps on a convex function.
+
+    Parameters
+    ----------
+    rows
+        of `whitened`.
+    weight
+        of the contexts.
+    p, support
+        the distributions, and where the softmax is positive.
+    newton_step
+        solves for a step: of rows, weights, probabilities and gradient.
+    start
+        X at first.
+
+    Raises
+    ------
+    RuntimeError
+        after NEWTON_STEPS steps.
     """
-    X, error = np.zeros((rows.shape[1], support.shape[1])), np.inf
+    X, error = np.zeros((rows.shape[1], support.shape[1])) + start, np.inf
     for _ in range(NEWTON_STEPS):
         q = softmax(np.where(support, rows @ X, -np.inf), axis=1)
         gradient = rows.T @ (weight * (q - p))
         error = float(np.abs(gradient).max(initial=0.0))
         if error <= MOMENT_TOLERANCE:
             return X
-        step = cg(
-            LinearOperator((X.size, X.size), partial(_curve, rows, weight, q), dtype=float),
-            gradient.ravel(),
-            rtol=min(0.1, max(error, STEP_TOLERANCE)),
-            maxiter=X.size,
-        )[0].reshape(X.shape)
+        step = newton_step(rows, weight, q, gradient)
         moved = np.where(support, rows @ step, np.nan)
         reach = np.nanmax(np.nanmax(moved, axis=1) - np.nanmin(moved, axis=1))
         X = X - step * (np.log1p(reach) / reach if reach > 0 else 1.0)
     raise RuntimeError(
-        f"`implied_table` matches the moments to {error:.2g} only, after {NEWTON_STEPS} steps of "
-        "Newton's method. Embeddings of very different lengths are the usual reason."
+        f"Moments are matched to {error:.2g} only, after {NEWTON_STEPS} steps of Newton's method. "
+        "Embeddings of very different lengths or probabilities near rounding are the usual reason."
     )
+
+
+def _conjugate_step(
+    rows: Float[np.ndarray, "m r"],
+    weight: Float[np.ndarray, "m 1"],
+    q: Float[np.ndarray, "m V"],
+    gradient: Float[np.ndarray, "r V"],
+) -> Float[np.ndarray, "r V"]:
+    step, _ = cg(
+        LinearOperator((gradient.size,) * 2, partial(_curve, rows, weight, q), dtype=float),
+        gradient.ravel(),
+        rtol=min(0.1, max(float(np.abs(gradient).max()), STEP_TOLERANCE)),
+        maxiter=gradient.size,
+    )
+    return np.asarray(step.reshape(gradient.shape))
 
 
 def _curve(

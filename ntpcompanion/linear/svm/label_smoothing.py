@@ -10,15 +10,12 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.linalg import null_space, solve
 from scipy.optimize import linprog
-from scipy.special import softmax
 
 from ntpcompanion.checks import Between, Is, Length, checked
+from ntpcompanion.linear.separability.implied_table import match_moments, whitened
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs
 from ntpcompanion.linear.tables.contexts import ContextTable
 
-NEWTON_STEPS = 1000
-# Of each entry of the gradient, where the second moments of the embeddings are the identity.
-GRADIENT_TOLERANCE = 1e-13
 POSITIVE = 1e-9  # multipliers above count as positive, relative to the largest
 
 
@@ -182,14 +179,16 @@ def smoothed_decoders(
     >>> round(float(W[0, 0] - W[1, 0]), 6), round(float(np.log(0.95 / 0.05)), 6)
     (2.944439, 2.944439)
     """
-    weight = table.weight[:, None]
-    left, scale, right = np.linalg.svd(np.sqrt(weight) * table.embeddings, full_matrices=False)
-    rank = _span(table.embeddings).shape[1]
-    rows, p = left[:, :rank] / np.sqrt(weight), table.distributions.toarray()
-    X, decoders = np.zeros((rank, table.vocab_size)), []
+    rows, back = whitened(table)
+    p, everywhere = (
+        table.distributions.toarray(),
+        np.ones((table.num_contexts, table.vocab_size), bool),
+    )
+    X, decoders = np.zeros((len(back), table.vocab_size)), []
     for epsilon in smoothings:
-        X = _minimize(rows, weight, (1 - epsilon) * p + epsilon / table.vocab_size, X)
-        decoders.append(X.T @ (right[:rank] / scale[:rank, None]))
+        labels = (1 - epsilon) * p + epsilon / table.vocab_size
+        X = match_moments(rows, table.weight[:, None], labels, everywhere, _dense_step, X)
+        decoders.append(X.T @ back)
     return np.stack(decoders)
 
 
@@ -198,28 +197,15 @@ def _span(embeddings: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "d r"]:
     return right[scale > max(embeddings.shape) * np.finfo(float).eps * scale.max()].T
 
 
-def _minimize(
+def _dense_step(
     rows: Float[np.ndarray, "m r"],
     weight: Float[np.ndarray, "m 1"],
-    targets: Float[np.ndarray, "m V"],
-    X: Float[np.ndarray, "r V"],
+    q: Float[np.ndarray, "m V"],
+    gradient: Float[np.ndarray, "r V"],
 ) -> Float[np.ndarray, "r V"]:
-    """The X whose softmax of rows X has the moments of the targets, by damped Newton steps."""
-    error = np.inf
-    for _ in range(NEWTON_STEPS):
-        q = softmax(rows @ X, axis=1)
-        gradient = rows.T @ (weight * (q - targets))
-        error = float(np.abs(gradient).max())
-        if error <= GRADIENT_TOLERANCE:
-            return X
-        step = solve(_hessian(rows, weight, q), gradient.ravel(), assume_a="pos")
-        moved = rows @ step.reshape(X.shape)
-        reach = np.ptp(moved, axis=1).max()  # a full step if the logits hardly move
-        X = X - step.reshape(X.shape) * np.log1p(reach) / reach
-    raise RuntimeError(
-        f"`smoothed_decoders` brings the gradient to {error:.2g} only, after {NEWTON_STEPS} steps "
-        "of Newton's method. Take a larger smoothing."
-    )
+    """Small probabilities make the Hessian too ill-conditioned for conjugate gradients."""
+    step = solve(_hessian(rows, weight, q), gradient.ravel(), assume_a="pos")
+    return np.asarray(step.reshape(gradient.shape))
 
 
 def _hessian(
