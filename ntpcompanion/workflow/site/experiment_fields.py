@@ -16,15 +16,15 @@ _CODE = re.compile(r"`+([^`]+)`+")
 
 
 def add_fields(
-    app: Any, what: str, name: str, function: Any, options: Any, lines: list[str]
+    app: Any, kind: str, name: str, function: Any, options: Any, lines: list[str]
 ) -> None:
     """Add two lists that open to the documentation of a function `run` whose module has a `Plan`
     and a `Result` of pydantic: a listener of Sphinx's `autodoc-process-docstring`.
     """
     module = sys.modules.get(getattr(function, "__module__", ""))
-    for title, kind in (("Fields of the plan", "Plan"), ("What the result offers", "Result")):
-        described = getattr(module, kind, None)
-        if what == "function" and name.endswith(".run") and _is_model(described):
+    for title, model in (("Fields of the plan", "Plan"), ("What the result offers", "Result")):
+        described = getattr(module, model, None)
+        if kind == "function" and name.endswith(".run") and _is_model(described):
             rows = [f"   - ``{entry}``: {_as_rst(text)}" for entry, text in _entries(described)]
             lines += ["", f".. dropdown:: {title}", "", *rows, ""]
 
