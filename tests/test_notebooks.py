@@ -2,8 +2,10 @@
 number.
 """
 
+import ast
 import re
 from math import copysign, inf
+from pathlib import Path
 
 import jupytext
 import pytest
@@ -14,7 +16,7 @@ from ntpcompanion.workflow.checking import baselines
 from ntpcompanion.workflow.checking.check_report import check_results
 from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.claims.expectation import Effect
-from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.sources import read_stub, source_hashes
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks, imported_modules
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
@@ -23,6 +25,7 @@ from ntpcompanion.workflow.running.results import complaints
 from ntpcompanion.workflow.running.runs import load_executed
 from ntpcompanion.workflow.site.build_site import current_results
 from tests.smoke import smoke_runs
+from tests.sources import PACKAGE
 
 NOTEBOOKS = find_notebooks(Project.find())
 # Drawings of an example by hand, and figures whose data stand under an earlier one.
@@ -203,6 +206,24 @@ def test_a_notebook_saved_by_jupyter_keeps_its_inputs_and_records(name):
     again = jupytext.reads(saved, fmt="md:myst").metadata
     assert again.get("ntp", {}) == NOTEBOOKS[name].settings
     assert again.kernelspec == NOTEBOOKS[name].node.metadata.kernelspec
+
+
+def test_a_notebook_imports_public_names_only():
+    """Of packages that list them, or of a module at the root of the package."""
+    listed = {path.parent.relative_to(PACKAGE): read_stub(path.parent)
+              for path in PACKAGE.rglob("__init__.pyi")}  # fmt: skip
+    private = []
+    for name, notebook in NOTEBOOKS.items():
+        source = "\n".join(cell.source for cell in code_cells(notebook.node))
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith(
+                f"{PACKAGE.name}."
+            ):
+                place = Path(*node.module.split(".")[1:])
+                if (PACKAGE / place).is_dir() or len(place.parts) > 1:
+                    names = {alias.name for alias in node.names} - listed.get(place, {}).keys()
+                    private += [f"{name}: {node.module}.{each}" for each in names]
+    assert private == []
 
 
 def test_no_notebook_rests_on_files_that_it_does_not_import():

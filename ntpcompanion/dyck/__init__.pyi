@@ -18,6 +18,7 @@ from .balance import balance_neurons as balance_neurons
 from .minimizer_path import follow_trace_flow as follow_trace_flow
 from .bracket_counting import success_probability as success_probability
 from .bracket_counting import learning_curve as learning_curve
+from .bound import losses_of_moves as losses_of_moves
 
 __all__ = [
     "balanced_sentences",
@@ -40,4 +41,5 @@ __all__ = [
     "follow_trace_flow",
     "success_probability",
     "learning_curve",
+    "losses_of_moves",
 ]

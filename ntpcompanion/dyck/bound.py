@@ -131,7 +131,29 @@ def losses_of_moves(
     moves: Num[np.ndarray, " n"],
 ) -> Num[np.ndarray, " n"]:
     """The losses after each parameter in turn has moved by λ, added up, for each λ: at a minimum
-    ½ λ² tr ∇²L as λ → 0. `support` are inputs and targets.
+    ½ λ² tr ∇²L as λ → 0.
+
+    Parameters
+    ----------
+    parameters
+        of the network.
+    support
+        inputs and targets of all masked sentences, as `masked_support` gives them.
+    moves
+        the values of λ.
+
+    Returns
+    -------
+    (n,) array
+        the sums of squared losses. Cost: a loss for each parameter and move.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.dyck import losses_of_moves, masked_support, transferable
+    >>> losses = losses_of_moves(transferable(4), masked_support(4, "random"), np.array([0, 0.1]))
+    >>> bool(losses[0] < 1e-20), bool(losses[1] > 1e-3)
+    (True, True)
     """
     losses = np.zeros(len(moves))
     for name, value in vars(parameters).items():

@@ -92,6 +92,7 @@ from .same_loss.interventions import Adversarial as Adversarial
 from .same_loss.interventions import Penalty as Penalty
 from .same_loss.interventions import Rescaled as Rescaled
 from .same_loss import study_table as study_table
+from .experiment import table_of as table_of
 
 __all__ = [
     "tasks_table",
@@ -188,4 +189,5 @@ __all__ = [
     "Penalty",
     "Rescaled",
     "study_table",
+    "table_of",
 ]

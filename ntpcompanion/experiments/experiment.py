@@ -52,7 +52,28 @@ class Result(_Frozen):
 
 
 def table_of(rows: Iterable[BaseModel]) -> pd.DataFrame:
-    """A row for each result, a column for each of its fields. What is None is missing."""
+    """A row for each result, a column for each of its fields. What is None is missing.
+
+    Parameters
+    ----------
+    rows
+        results of one kind.
+
+    Returns
+    -------
+    pd.DataFrame
+        the table, in the order of `rows`.
+
+    Examples
+    --------
+    >>> from pydantic import BaseModel
+    >>> from ntpcompanion.experiments import table_of
+    >>> class Fit(BaseModel):
+    ...     width: int
+    ...     loss: float | None = None
+    >>> table_of([Fit(width=2, loss=0.5), Fit(width=4)]).loss.tolist()
+    [0.5, nan]
+    """
     return pd.DataFrame([vars(row) for row in rows])
 
 

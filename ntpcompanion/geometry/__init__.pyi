@@ -18,6 +18,7 @@ from .predictions import predicted_grams as predicted_grams
 from .predictions import equal_supports as equal_supports
 from .contrastive import contrastive_minimum as contrastive_minimum
 from .contrastive import class_gram as class_gram
+from .synthetic_text import synthetic_floors as synthetic_floors
 
 __all__ = [
     "centred_support",
@@ -40,4 +41,5 @@ __all__ = [
     "equal_supports",
     "contrastive_minimum",
     "class_gram",
+    "synthetic_floors",
 ]

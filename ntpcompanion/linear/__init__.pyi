@@ -18,6 +18,11 @@ from .dynamics.excess_bounds import excess_bound as excess_bound
 from .thresholds.threshold import predicted_threshold as predicted_threshold
 from .tables.autoregressive import recurrent_states as recurrent_states
 from .tables.autoregressive import flatten_sequences as flatten_sequences
+from .separability.exact_solutions import solve_exactly as solve_exactly
+from .separability.pair_certificate import find_pair_certificate as find_pair_certificate
+from .svm.planar_examples import planar_tables as planar_tables
+from .svm.planar_examples import widest_margin as widest_margin
+from .dynamics.excess_bounds import excess_lower_bound as excess_lower_bound
 
 __all__ = [
     "ContextTable",
@@ -40,4 +45,9 @@ __all__ = [
     "predicted_threshold",
     "recurrent_states",
     "flatten_sequences",
+    "solve_exactly",
+    "find_pair_certificate",
+    "planar_tables",
+    "widest_margin",
+    "excess_lower_bound",
 ]

@@ -18,6 +18,7 @@ from .curvature.traces import measured_traces as measured_traces
 from .curvature.function_trace import function_traces as function_traces
 from .curvature.rescaling import rescale as rescale
 from .training.enlarge import enlarge as enlarge
+from .data.named_plans import named as named
 
 __all__ = [
     "HMMPlan",
@@ -40,4 +41,5 @@ __all__ = [
     "function_traces",
     "rescale",
     "enlarge",
+    "named",
 ]

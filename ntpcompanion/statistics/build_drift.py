@@ -126,6 +126,13 @@ class BuildHistory:
         by id, with `notebook`, `locator` and perhaps `band`.
     false_alarms
         as for `moved_numbers`.
+
+    Examples
+    --------
+    >>> from ntpcompanion.statistics import BuildHistory
+    >>> builds = [{"claims": {"one": [x, 0.1, 10, "supported"]}} for x in (1.0, 1.2)]
+    >>> BuildHistory(builds, {"one": {}}, 0.01).numbers.value.tolist()
+    [1.0, 1.2]
     """
 
     builds: Sequence[Mapping[str, Any]]

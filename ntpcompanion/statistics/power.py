@@ -89,10 +89,21 @@ def verdict_probabilities(
     delta
         δ: the smallest effect of interest, with the sign of the direction that a paper states.
 
+    Returns
+    -------
+    VerdictProbabilities
+        of `supported`, `refuted` and `inconclusive`, which sum to 1.
+
     Raises
     ------
     ValueError
         an argument out of its range, or `delta` 0.
+
+    Examples
+    --------
+    >>> from ntpcompanion.statistics import verdict_probabilities
+    >>> round(verdict_probabilities(sd=1.0, seeds=8, effect=1.0, delta=1.0).supported, 3)
+    0.025
     """
     above = effect * _direction(delta) - abs(delta)
     ratio = stats.nct(seeds - 1, above / (sd / seeds**0.5))

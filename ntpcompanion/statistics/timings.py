@@ -46,6 +46,13 @@ class Benchmarks:
         from the oldest to the newest; the newest of those with most entries is the main one.
     slowest
         a benchmark that busy processes slow by more than this times their share has a defect.
+
+    Examples
+    --------
+    >>> from ntpcompanion.statistics import Benchmarks
+    >>> seconds = {"kind": "amount", "values": [1.0, 3.0]}
+    >>> Benchmarks([{"entries": [{"name": "one", "busy": 0, "outcome": seconds}]}]).quiet.timings["one"]
+    [1.0, 3.0]
     """
 
     runs: Sequence[Mapping[str, Any]]

@@ -130,6 +130,11 @@ class Result(experiment.Result):
         return estimate(*share_of(np.array(self.counted)), len(self.counted))
 
     @property
+    def enough_over_contexts(self) -> float:
+        """The fewest dimensions at which the text always has both, over its number of contexts."""
+        return self.enough / self.text.num_contexts
+
+    @property
     def separable_in_few(self) -> Effect:
         """Separable random tables in the fewest dimensions."""
         verdicts = self.random.decisions

@@ -1,1 +1,5 @@
 """What pages read from several recorded runs together: estimates, and tables with named columns."""
+
+from ntpcompanion.lazy_names import attach_public_names
+
+__getattr__, __dir__, __all__ = attach_public_names(__name__, __file__, extra="science")

@@ -104,6 +104,11 @@ class Result(experiment.Result):
         return table[table.name == name].set_index("T")
 
     @property
+    def farthest_from_bound(self) -> float:
+        """Largest |trace / bound − 1| of the solution that counts brackets, over all T."""
+        return float((self.of("counting").trace - 1).abs().max())
+
+    @property
     def table(self) -> pd.DataFrame:
         """The four solutions of the smallest example, T = 4."""
         table = experiment.table_of(self.solutions)

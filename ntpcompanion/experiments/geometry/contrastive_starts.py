@@ -102,6 +102,11 @@ class Result(experiment.Result):
         table = experiment.table_of(self.few)
         return table.assign(above=table.loss - table.groupby("d").loss.transform("min"))
 
+    def largest_gap(self, dim: int) -> float:
+        """The largest certified gap of the starts in so many dimensions, in nats."""
+        table = self.few_table
+        return float(table.gap[table.d == dim].max())
+
     def missed(self, dim: int) -> Effect:
         """Starts in so many dimensions that end in a local minimum (%)."""
         table = self.few_table

@@ -5,6 +5,10 @@ from . import penalized_traces as penalized_traces
 from . import equal_loss as equal_loss
 from . import bottleneck_ranks as bottleneck_ranks
 from . import study_table as study_table
+from . import comparisons as comparisons
+from .study_evidence import sgd_excess as sgd_excess
+from .study_evidence import with_interval as with_interval
+from .study_table import read_study as read_study
 
 __all__ = [
     "pretraining",
@@ -14,4 +18,8 @@ __all__ = [
     "equal_loss",
     "bottleneck_ranks",
     "study_table",
+    "comparisons",
+    "sgd_excess",
+    "with_interval",
+    "read_study",
 ]

@@ -21,8 +21,35 @@ def planar_tables(draws: Size, rng: np.random.Generator) -> list[ContextTable]:
     ones that are both compatible and separable, often none of ten.
 
     Embeddings are uniform on the circle, next-word distributions uniform on the simplex and then
-    restricted to the support; contexts are equally frequent. Raises ValueError if `draws` is below
-    1. Cost `draws` checks of tiny tables.
+    restricted to the support; contexts are equally frequent.
+
+    Parameters
+    ----------
+    draws
+        how many tables are drawn, at least 1.
+    rng
+        the source of randomness.
+
+    Returns
+    -------
+    list of ContextTable
+        the compatible and separable ones, in the order of their draws.
+
+    Raises
+    ------
+    ValueError
+        `draws` below 1.
+
+    Notes
+    -----
+    Cost `draws` checks of tiny tables.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import planar_tables
+    >>> {table.embeddings.shape for table in planar_tables(100, np.random.default_rng(0))}
+    {(3, 2)}
     """
     support = np.zeros((3, 5))
     for context, words in enumerate(SUPPORTS):
@@ -48,7 +75,32 @@ def widest_margin(
     least norm; and that solution, to the relative duality gap `tol`.
 
     All are solved roughly first, and exactly only those whose lower bound leaves them in the race.
-    Raises ValueError if there are no tables, or one of them is not separable.
+
+    Parameters
+    ----------
+    tables
+        the candidates.
+    tol
+        the relative duality gap of the solution.
+
+    Returns
+    -------
+    tuple of ContextTable and NTPSVMSolution
+        the table, and the solution of its next-token SVM.
+
+    Raises
+    ------
+    ValueError
+        there are no tables, or one of them is not separable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, widest_margin
+    >>> p, pi = np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.5, 0.5])
+    >>> tables = [ContextTable(scale * np.eye(2), p, pi) for scale in (1.0, 2.0)]
+    >>> widest_margin(tables)[0] is tables[1]
+    True
     """
     rough = [solve_ntp_svm(table, tol=max(tol, ROUGH)) for table in tables]
     norms = [np.linalg.norm(each.weights) for each in rough if each.weights is not None]

@@ -59,7 +59,33 @@ LANGUAGE_PLANS = {
 
 
 def named(kind: str, name: str, plans: Mapping[str, object]) -> object:
-    """The plan of that name. Raises ValueError with the nearest name and all known ones."""
+    """The plan of that name.
+
+    Parameters
+    ----------
+    kind
+        what the plans describe, for the message.
+    name
+        of the plan.
+    plans
+        all known ones by name, such as `LANGUAGE_PLANS`.
+
+    Returns
+    -------
+    object
+        the plan.
+
+    Raises
+    ------
+    ValueError
+        an unknown name; the message has the nearest one and all known ones.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import LANGUAGE_PLANS, named
+    >>> named("language", "hmm-100", LANGUAGE_PLANS) is LANGUAGE_PLANS["hmm-100"]
+    True
+    """
     if name in plans:
         return plans[name]
     close = get_close_matches(name, plans, n=1)

@@ -29,6 +29,7 @@ def test_verdicts_are_those_of_a_margin(found):
 def test_with_a_dimension_for_each_context_nothing_fails(found):
     assert found.both_fail == 0
     assert found.text.shares.iloc[-1][["compatible", "separable"]].tolist() == [1, 1]
+    assert found.enough_over_contexts == found.enough / found.text.num_contexts <= 1
 
 
 def test_the_loss_is_zero_in_excess_only_where_both_hold(found):

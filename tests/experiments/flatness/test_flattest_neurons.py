@@ -25,6 +25,7 @@ def test_traces_are_those_of_the_closed_forms(found):
     for name, trace in {"counting": 1, "B′": 1, "B": 1, "mask as a bias": 2}.items():
         assert (found.of(name).trace == trace).all(), name
     assert found.of("two values").trace.to_numpy() == pytest.approx(spread, rel=1e-12)
+    assert found.farthest_from_bound == 0
     assert found.memory == 1
     table = found.table
     assert list(table.index) == ["counting", "two values", "mask as a bias", "B′"]

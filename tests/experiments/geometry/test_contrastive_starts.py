@@ -49,3 +49,4 @@ def test_local_minima_are_counted_against_the_best_start(found):
     plane = table[table.d == 2]
     assert found.missed(2).mean == pytest.approx(100 * (plane.above > 1e-6).mean())
     assert found.missed(3).mean == 0
+    assert found.largest_gap(2) == plane.gap.max()
