@@ -8,4 +8,5 @@
 - `status`: the tables of all runs and records
 - `theorems`: the index of definitions and theorems
 - `paper_statements`: what the papers state, where it stands in the book, and the claims about it
+- `open_questions`: what the papers leave open, what the book proves and measures about it
 """

@@ -19,6 +19,7 @@ from ntpcompanion.workflow.results.landing import (
     read_parts,
 )
 from ntpcompanion.workflow.results.ledger import Ledger
+from ntpcompanion.workflow.results.open_questions import answered, read_questions
 from ntpcompanion.workflow.results.paper_statements import placed, read_stated
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.results.status import Status, record_rows
@@ -55,6 +56,10 @@ def write_generated(
     }
     if (stated := read_stated(project)) is not None:
         texts["_statements.md"] = render("statements.md", placed(stated, judged, notebooks, papers))
+    if (questions := read_questions(project)) is not None:
+        texts["_open_questions.md"] = render(
+            "open_questions.md", answered(questions, judged, notebooks)
+        )
     if (landing := read_landing(project)) is not None:
         parts = read_parts(project)
         texts |= landing_page(LandingPage(landing, parts, judged, results, pages, titles, profile))

@@ -82,7 +82,7 @@ def placed(
         that is listed twice, a claim about something that is not listed, more than three claims
         that decide one statement, or one that is not about it.
     """
-    known = _known_places(notebooks)
+    known = known_places(notebooks)
     about: dict[Result, dict[str, JudgedClaim]] = {}
     for name, one in judged.items():
         about.setdefault((one.claim.paper, one.claim.result), {})[name] = one
@@ -102,7 +102,7 @@ def placed(
     ]
 
 
-def _known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
+def known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
     """How the text of a page refers to each place."""
     known = {
         name: f"[{in_myst(notebook.title)}](chapters/{name})"
