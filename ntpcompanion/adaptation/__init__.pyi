@@ -3,6 +3,7 @@ from .class_attributes import move_margin as move_margin
 from .class_attributes import best_delta as best_delta
 from .class_attributes import predicted_scores as predicted_scores
 from .class_attributes import limit_delta as limit_delta
+from .logit_adjustment import fit_adjustment as fit_adjustment
 
 __all__ = [
     "cost_sensitive_svm",
@@ -10,4 +11,5 @@ __all__ = [
     "best_delta",
     "predicted_scores",
     "limit_delta",
+    "fit_adjustment",
 ]

@@ -78,7 +78,8 @@ def cost_sensitive_svm(
     v, b = cp.Variable(basis.shape[1]), cp.Variable()
     margins = np.where(y > 0, delta, 1.0)
     constraints = [cp.multiply(y, coordinates.T @ v + b) >= margins]
-    cp.Problem(cp.Minimize(cp.sum_squares(v)), constraints).solve(solver="CLARABEL")
+    tight = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), 1e-12)
+    cp.Problem(cp.Minimize(cp.sum_squares(v)), constraints).solve(solver="CLARABEL", **tight)
     if v.value is None:
         raise ValueError("`inputs` must be separable by a hyperplane; these are not.")
     return LinearClassifier(basis @ v.value, float(b.value))

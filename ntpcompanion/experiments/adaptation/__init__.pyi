@@ -1,1 +1,4 @@
-__all__: list[str] = []
+from . import margin_attributes as margin_attributes
+from . import adjusted_classes as adjusted_classes
+
+__all__ = ["margin_attributes", "adjusted_classes"]
