@@ -64,6 +64,7 @@ from .generalization import explanation_bounds as explanation_bounds
 from .generalization import reversed_noise as reversed_noise
 from .adaptation import margin_attributes as margin_attributes
 from .adaptation import adjusted_classes as adjusted_classes
+from .adaptation import group_components as group_components
 from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
@@ -162,6 +163,7 @@ __all__ = [
     "reversed_noise",
     "margin_attributes",
     "adjusted_classes",
+    "group_components",
     "attention_directions",
     "attention_starts",
     "joint_training",
