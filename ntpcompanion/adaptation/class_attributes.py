@@ -114,33 +114,9 @@ def move_margin(classifier: LinearClassifier, delta: float) -> LinearClassifier:
     return LinearClassifier(half * classifier.weights, half * classifier.bias + (delta - 1) / 2)
 
 
-@checked
-def balanced_error(means: Pair, deviations: Deviations) -> float:
-    """The mean of the two classes' errors, if scores are Gaussian and their sign decides.
-
-    Parameters
-    ----------
-    means, deviations
-        (2,) each, of the scores of the positive class and of the negative one.
-
-    Returns
-    -------
-    float
-        between 0 and 1; ½ for a guess.
-
-    Raises
-    ------
-    ValueError
-        other shapes, deviations that are not positive.
-
-    Examples
-    --------
-    >>> from ntpcompanion.adaptation.class_attributes import balanced_error
-    >>> round(balanced_error([1, -1], [1, 1]), 4)
-    0.1587
-    """
-    m, s = as_array("means", means), as_array("deviations", deviations)
-    return float(ndtr([-m[0] / s[0], m[1] / s[1]]).mean())
+def balanced_error(means: np.ndarray, deviations: np.ndarray) -> float:
+    """The mean of the two classes' errors, if scores (2,) are Gaussian and their sign decides."""
+    return float(ndtr([-means[0] / deviations[0], means[1] / deviations[1]]).mean())
 
 
 @checked
@@ -199,14 +175,10 @@ def predicted_scores(
 
     Parameters
     ----------
-    sizes
-        n₊ and n₋, training examples.
-    deviations
-        σ₊ and σ₋.
-    separation
-        ‖μ‖.
-    dim
-        d, much larger than n₊ + n₋.
+    sizes, deviations
+        n and σ of the positive class and of the negative one.
+    separation, dim
+        ‖μ‖ and d, much larger than n₊ + n₋.
 
     Returns
     -------
@@ -233,32 +205,3 @@ def predicted_scores(
     along = separation**2 * harmonic * common
     norm = harmonic * common * np.sqrt(separation**2 + 1 / harmonic)
     return Scores(bias + np.array([along, -along]), norm * s)
-
-
-@checked
-def limit_delta(sizes: Deviations, deviations: Deviations) -> float:
-    """The best margin in many dimensions: n₋ σ₊² / (n₊ σ₋²).
-
-    Parameters
-    ----------
-    sizes, deviations
-        n and σ of the positive class and of the negative one.
-
-    Returns
-    -------
-    float
-        the limit of δ*, if d grows, and ‖μ‖² faster than √d and slower than d.
-
-    Raises
-    ------
-    ValueError
-        attributes that are not positive.
-
-    Examples
-    --------
-    >>> from ntpcompanion.adaptation import limit_delta
-    >>> limit_delta([10, 40], [1, 1]), limit_delta([25, 25], [2, 1])
-    (4.0, 4.0)
-    """
-    (more, less), (s, t) = as_array("sizes", sizes), as_array("deviations", deviations)
-    return float(less * s**2 / (more * t**2))

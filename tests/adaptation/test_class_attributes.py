@@ -9,7 +9,6 @@ from sklearn.svm import SVC
 from ntpcompanion.adaptation import (
     best_delta,
     cost_sensitive_svm,
-    limit_delta,
     move_margin,
     predicted_scores,
 )
@@ -124,7 +123,7 @@ def test_the_prediction_is_the_machine_of_the_mean_gram_matrix(sizes, deviations
 @pytest.mark.parametrize(("sizes", "deviations"), ATTRIBUTES)
 def test_the_best_margin_tends_to_its_limit(sizes, deviations):
     """With ‖μ‖² = d^0.6 the distance vanishes, about as d^(-0.4)."""
-    limit = limit_delta([*sizes], [*deviations])
+    limit = sizes[1] * deviations[0] ** 2 / (sizes[0] * deviations[1] ** 2)
     errors = []
     for dim in (10**8, 10**12):
         scores = predicted_scores([*sizes], [*deviations], separation=dim**0.3, dim=dim)

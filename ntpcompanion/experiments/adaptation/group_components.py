@@ -9,7 +9,6 @@ from pydantic import Field
 from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
-from ntpcompanion.adaptation.federated_prompts import fit_components
 from ntpcompanion.experiments import experiment
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
@@ -146,3 +145,16 @@ def _one(plan: Plan, index: int, run: int) -> Risks:
         new_shared=risk("shared", unknown),
         new_keyed=risk("keyed", unknown),
     )
+
+
+def fit_components(
+    features: np.ndarray, targets: np.ndarray, cells: np.ndarray, count: int
+) -> np.ndarray:
+    """Least squares of targets (n,) on features (n, p): a shared head, and then what each of the
+    `count` cells adds to it; rows of heads (count, p). A cell without examples adds nothing.
+    """
+    shared = np.linalg.lstsq(features, targets, rcond=None)[0]
+    left = targets - features @ shared
+    rows = [cells == k for k in range(count)]
+    added = [np.linalg.lstsq(features[row], left[row], rcond=None)[0] for row in rows]
+    return np.asarray(shared + np.array(added))

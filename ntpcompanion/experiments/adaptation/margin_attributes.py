@@ -13,7 +13,6 @@ from ntpcompanion.adaptation.class_attributes import (
     balanced_error,
     best_delta,
     cost_sensitive_svm,
-    limit_delta,
     move_margin,
     predicted_scores,
 )
@@ -124,7 +123,7 @@ def run(plan: Plan) -> Result:
     return Result(
         draws=tuple(draws),
         predicted=tuple(best_delta(*_predicted(plan, *pair)) for pair in plan.classes),
-        limits=tuple(limit_delta([*pair.sizes], [*pair.deviations]) for pair in plan.classes),
+        limits=tuple(n[1] * s[0] ** 2 / (n[0] * s[1] ** 2) for n, s in plan.classes),
     )
 
 
