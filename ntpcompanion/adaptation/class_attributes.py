@@ -195,7 +195,7 @@ def predicted_scores(
     >>> from ntpcompanion.adaptation import best_delta, predicted_scores
     >>> scores = predicted_scores([25, 25], [2, 1], separation=4, dim=2000)
     >>> round(best_delta(*scores), 2)
-    3.53
+    3.2
     """
     n, s = as_array("sizes", sizes), as_array("deviations", deviations)
     pull = n / (dim * s**2)

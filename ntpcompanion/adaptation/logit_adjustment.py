@@ -75,14 +75,14 @@ def fit_adjustment(
 
     Examples
     --------
-    Logits that are right but for a shift of the first class:
+    Odds of 3 and 1/3 where the logits differ by 2 and 1:
 
     >>> import numpy as np
     >>> from ntpcompanion.adaptation import fit_adjustment
-    >>> logits = np.log([[0.7, 0.3], [0.7, 0.3], [0.4, 0.6], [0.4, 0.6]])
-    >>> found = fit_adjustment(logits, np.array([0, 1, 0, 1]), np.eye(2))
-    >>> float((found.apply(logits) @ [1, -1]).round(6).max())
-    0.0
+    >>> logits, labels = [[2.0, 0.0]] * 4 + [[1.0, 0.0]] * 4, np.array([0, 0, 0, 1, 1, 1, 1, 0])
+    >>> found = fit_adjustment(logits, labels, np.eye(2))
+    >>> (found.apply(np.array([[2.0, 0.0]])) @ [1, -1] / np.log(3)).round(6).tolist()
+    [1.0]
     """
     f, y = np.ascontiguousarray(as_array("logits", logits).T), np.asarray(labels)
     rows = as_array("features", features)

@@ -27,7 +27,7 @@ class Plan(experiment.Plan):
 
     settings: Annotated[tuple[Setting, ...], Field(min_length=1, description="to compare")]
     groups: Annotated[int, Field(ge=2, description="G, and as many keys")] = 4
-    key_dim: Annotated[int, Field(ge=3, description="of the features that keys read")] = 8
+    spare_dim: Annotated[int, Field(ge=0, description="features of keys besides one a group")] = 3
     dim: Annotated[int, Field(ge=1, description="p, of the features that heads read")] = 20
     clients: Annotated[int, Field(ge=1, description="in training")] = 40
     mixing: Annotated[float, Field(gt=0, description="Dirichlet parameter of a client")] = 0.5
@@ -106,7 +106,7 @@ def _one(plan: Plan, index: int, run: int) -> Risks:
     mixtures = rng.dirichlet(np.full(g, plan.mixing), plan.clients)
 
     def draw(groups: np.ndarray) -> _Sample:
-        keys = rng.standard_normal((len(groups), plan.key_dim))
+        keys = rng.standard_normal((len(groups), g + 1 + plan.spare_dim))
         keys[np.arange(len(groups)), groups] += setting.separation / np.sqrt(2)
         features = rng.standard_normal((len(groups), plan.dim))
         return _Sample(keys, features, groups, (features * heads[groups]).sum(1))
