@@ -41,8 +41,8 @@ class Adjustment:
 @checked
 def fit_adjustment(
     logits: Annotated[ArrayLike, Shape("n K")],
-    labels: Annotated[ArrayLike, Shape("n", integers=True), Range(0, "logits.shape[1] - 1")],
-    features: Annotated[ArrayLike, Shape("{logits.shape[1]} p")],
+    labels: Annotated[ArrayLike, Shape("n", integers=True), Range(0, "K - 1")],
+    features: Annotated[ArrayLike, Shape("K p")],
     ridge: NotNegative = 0.0,
 ) -> Adjustment:
     """Fit a scale and shifts to a validation sample by the mean cross-entropy.

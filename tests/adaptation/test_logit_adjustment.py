@@ -69,3 +69,10 @@ def test_a_map_is_a_free_adjustment_of_its_span():
 
 def test_a_sample_without_errors_gets_a_large_scale():
     assert fit_adjustment(np.eye(2), np.array([0, 1]), np.eye(2)).scale > 10
+
+
+def test_labels_and_features_are_those_of_the_classes():
+    with pytest.raises(ValueError, match="`labels`.*2"):
+        fit_adjustment([[1.0, 0.0]], np.array([2]), np.eye(2))
+    with pytest.raises(ValueError, match="`features`"):
+        fit_adjustment([[1.0, 0.0]], np.array([1]), np.eye(3))
