@@ -62,6 +62,9 @@ from .generalization import feature_strengths as feature_strengths
 from .generalization import forest_explanations as forest_explanations
 from .generalization import explanation_bounds as explanation_bounds
 from .generalization import reversed_noise as reversed_noise
+from .adaptation import margin_attributes as margin_attributes
+from .adaptation import adjusted_classes as adjusted_classes
+from .adaptation import group_components as group_components
 from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
@@ -159,6 +162,9 @@ __all__ = [
     "forest_explanations",
     "explanation_bounds",
     "reversed_noise",
+    "margin_attributes",
+    "adjusted_classes",
+    "group_components",
     "attention_directions",
     "attention_starts",
     "joint_training",
