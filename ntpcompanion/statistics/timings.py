@@ -51,7 +51,8 @@ class Benchmarks:
     --------
     >>> from ntpcompanion.statistics import Benchmarks
     >>> seconds = {"kind": "amount", "values": [1.0, 3.0]}
-    >>> Benchmarks([{"entries": [{"name": "one", "busy": 0, "outcome": seconds}]}]).quiet.timings["one"]
+    >>> entry = {"name": "one", "busy": 0, "outcome": seconds}
+    >>> Benchmarks([{"entries": [entry]}]).quiet.timings["one"]
     [1.0, 3.0]
     """
 

@@ -72,7 +72,7 @@ def test_a_sample_without_errors_gets_a_large_scale():
 
 
 def test_labels_and_features_are_those_of_the_classes():
-    with pytest.raises(ValueError, match="`labels`.*2"):
+    with pytest.raises(ValueError, match=r"`labels`.*2"):
         fit_adjustment([[1.0, 0.0]], np.array([2]), np.eye(2))
     with pytest.raises(ValueError, match="`features`"):
         fit_adjustment([[1.0, 0.0]], np.array([1]), np.eye(3))

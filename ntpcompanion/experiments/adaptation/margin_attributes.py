@@ -8,7 +8,6 @@ import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.adaptation.class_attributes import (
-    LinearClassifier,
     Scores,
     balanced_error,
     best_delta,
@@ -35,13 +34,6 @@ class Plan(experiment.Plan):
     separation: Annotated[float, Field(gt=0, description="‖μ‖")]
     dim: Annotated[int, Field(ge=2, description="d")]
     draws: Annotated[int, Field(ge=2, description="of a training set, for each pair")]
-    deltas: Annotated[
-        tuple[Annotated[float, Field(gt=0)], ...],
-        Field(
-            min_length=1,
-            description="δ for which the program is solved and the closed form is checked",
-        ),
-    ] = (0.2, 5.0)
     seed: Annotated[int, Field(ge=0, description="of the training sets")]
 
 
@@ -54,9 +46,6 @@ class Draw(experiment.Result):
     plain: Annotated[float, Field(description="balanced error with margins 1")]
     by_size: Annotated[float, Field(description="with the predicted δ* of classes of equal noise")]
     by_attributes: Annotated[float, Field(description="with the predicted δ* of these classes")]
-    deviation: Annotated[
-        float, Field(description="largest, of the closed form from a solved program, relative")
-    ]
 
 
 class Result(experiment.Result):
@@ -81,11 +70,6 @@ class Result(experiment.Result):
         """One number of each draw: a row for each draw, a column for each pair."""
         table = self.table.assign(draw=self.table.groupby("pair").cumcount())
         return table.pivot(index="draw", columns="pair", values=column)
-
-    @property
-    def deviation(self) -> float:
-        """The largest relative deviation of the closed form from a solved program."""
-        return float(self.table.deviation.max())
 
     def factor(self, pair: int, against: int) -> Effect:
         """Logarithm of δ* of one pair less that of another."""
@@ -158,14 +142,4 @@ def _one(plan: Plan, pair: int, rng: np.random.Generator) -> Draw:
         pair=pair,
         best=best,
         **{name: balanced_error(*scores(delta)) for name, delta in margins.items()},
-        deviation=max(
-            _deviation(move_margin(svm, delta), cost_sensitive_svm(inputs, labels, delta))
-            for delta in plan.deltas
-        ),
     )
-
-
-def _deviation(closed: LinearClassifier, solved: LinearClassifier) -> float:
-    """Of weights and bias together, relative to the norm of the weights."""
-    apart = np.append(closed.weights - solved.weights, closed.bias - solved.bias)
-    return float(np.linalg.norm(apart) / np.linalg.norm(solved.weights))
