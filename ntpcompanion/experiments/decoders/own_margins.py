@@ -144,8 +144,8 @@ class Result(experiment.Result):
 
     @property
     def ends(self) -> pd.DataFrame:
-        """Mean fractions at the end: a row for each norm, rule, schedule and β, a column for each
-        S.
+        """Mean fractions at the end: a row for each norm, rule, schedule and β, and a column
+        for each size of the supports.
         """
         keys = ["norm", "rule", "schedule", "momentum"]
         table = self.table.fillna({"schedule": "none"})

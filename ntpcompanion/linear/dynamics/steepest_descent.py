@@ -110,7 +110,8 @@ def steepest_descent(
     gradients = _Gradients(tables)
     W = np.zeros((len(tables), tables[0].vocab_size, tables[0].dim))
     outside = _Outside(tables, norm) if rule == "separate" else None
-    mean, kept, slopes, least = np.zeros_like(W), [], [], np.ones(len(tables))
+    mean, snapshots, slopes = np.zeros_like(W), [], []
+    smallest = np.ones(len(tables))
     for k in range(1, keep[-1] + 1):
         rate = rates[:, k - 1, None, None]
         within, off = gradients(W)
@@ -122,12 +123,12 @@ def steepest_descent(
         else:
             direction, slope = outside.step(off)
             W = W - outside.rates * (within + outside.inside(off)) - rate * direction
-            least = np.minimum(least, slope)
+            smallest = np.minimum(smallest, slope)
         if k in keep:
-            kept.append(W)
-            slopes.append(least)
-            least = np.ones(len(tables))
-    return SteepestPath(np.stack(kept), np.stack(slopes))
+            snapshots.append(W)
+            slopes.append(smallest)
+            smallest = np.ones(len(tables))
+    return SteepestPath(np.stack(snapshots), np.stack(slopes))
 
 
 def steepest_direction(
@@ -190,8 +191,8 @@ class _Outside:
     """
 
     def __init__(self, tables: Sequence[ContextTable], norm: Norm) -> None:
-        known = {id(table): projector_onto_F(table) for table in tables}
-        self.projectors = np.stack([known[id(table)] for table in tables])
+        projector_of = {id(table): projector_onto_F(table) for table in tables}
+        self.projectors = np.stack([projector_of[id(table)] for table in tables])
         self.rates = np.array([step_bound(table) for table in tables])[:, None, None]
         self.norm: Norm = norm
         shape = len(tables), tables[0].vocab_size, tables[0].dim
@@ -211,10 +212,10 @@ class _Outside:
         unit /= np.maximum(np.linalg.norm(unit, axis=(1, 2), keepdims=True), 1e-9)
         for _ in range(ROUNDS):
             wanted = self.ball - self.multiplier + unit / PENALTY
-            found = wanted - self.inside(wanted)
-            self.ball = _nearest(found + self.multiplier, self.norm)
-            self.multiplier = self.multiplier + found - self.ball
-        direction = found / np.maximum(decoder_norm(found, self.norm), 1e-9)[:, None, None]
+            tied = wanted - self.inside(wanted)
+            self.ball = _nearest(tied + self.multiplier, self.norm)
+            self.multiplier = self.multiplier + tied - self.ball
+        direction = tied / np.maximum(decoder_norm(tied, self.norm), 1e-9)[:, None, None]
         bound = dual_norm(unit + self.inside(PENALTY * self.multiplier), self.norm)
         slope = (direction * unit).sum(axis=(1, 2)) / np.maximum(bound, 1e-9)
         return direction * (largest > 0), slope
