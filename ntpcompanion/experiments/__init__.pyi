@@ -18,6 +18,7 @@ from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
 from .decoders import flow_limits as flow_limits
 from .decoders import least_norm as least_norm
+from .decoders import own_margins as own_margins
 from .decoders import planted_teachers as planted_teachers
 from .decoders import smoothed_limits as smoothed_limits
 from .decoders import small_limits as small_limits
@@ -118,6 +119,7 @@ __all__ = [
     "both_verdicts",
     "flow_limits",
     "least_norm",
+    "own_margins",
     "planted_teachers",
     "smoothed_limits",
     "small_limits",

@@ -16,6 +16,7 @@ from .ensemble import follow_adam as follow_adam
 from .fisher_bias import fisher_bias as fisher_bias
 from .averages import mean_and_error as mean_and_error
 from .averages import at_rate_zero as at_rate_zero
+from . import toy_models as toy_models
 
 __all__ = [
     "FlatModule",
@@ -36,4 +37,5 @@ __all__ = [
     "fisher_bias",
     "mean_and_error",
     "at_rate_zero",
+    "toy_models",
 ]

@@ -1,6 +1,7 @@
 from . import both_verdicts as both_verdicts
 from . import flow_limits as flow_limits
 from . import least_norm as least_norm
+from . import own_margins as own_margins
 from . import planted_teachers as planted_teachers
 from . import small_limits as small_limits
 from . import smoothed_limits as smoothed_limits
@@ -9,6 +10,7 @@ __all__ = [
     "both_verdicts",
     "flow_limits",
     "least_norm",
+    "own_margins",
     "planted_teachers",
     "small_limits",
     "smoothed_limits",
