@@ -1,0 +1,1 @@
+"""Adapting trained models: class attributes, dropped deltas."""
