@@ -26,13 +26,13 @@ def linear_layers(model: nn.Module) -> dict[str, nn.Linear]:
     }
 
 
-def next_token_log_p(model: nn.Module, rows: Int[Tensor, "n t"]) -> Float[Tensor, "n t-1 tokens"]:
+def next_token_log_p(model: nn.Module, rows: Int[Tensor, "n t"]) -> Float[Tensor, "n u tokens"]:
     """Log-probabilities of all tokens after each beginning of each row."""
     logits = model(input_ids=rows, use_cache=False).logits[:, :-1]
     return functional.log_softmax(logits, dim=-1)
 
 
-def text_loss(log_p: Float[Tensor, "n t-1 tokens"], rows: Int[Tensor, "n t"]) -> Float[Tensor, ""]:
+def text_loss(log_p: Float[Tensor, "n u tokens"], rows: Int[Tensor, "n t"]) -> Float[Tensor, ""]:
     """Mean negative log-probability of the tokens that follow, in nats."""
     return -log_p.gather(2, rows[:, 1:, None]).mean()
 

@@ -29,6 +29,13 @@ INPUTS = ("text",)  # fields of a plan that name files
 Method = Literal["unbiased", "global", "local", "magnitude"]
 
 
+class Tuning(experiment.Plan):
+    """AdamW without weight decay, on the matrices of the model."""
+
+    learning_rate: Annotated[float, Field(gt=0, description="the largest")]
+    pull: Annotated[float, Field(ge=0, description="λ of the decoupled pull to the start")] = 0.0
+
+
 class Plan(experiment.Plan):
     """One fine-tuning on a part of a text, and what is dropped of it."""
 
@@ -45,8 +52,7 @@ class Plan(experiment.Plan):
     steps: Annotated[int, Field(ge=1, description="of AdamW, each on other rows")]
     held_out: Annotated[int, Field(ge=1, description="rows at the end of the part")]
     calibration: Annotated[int, Field(ge=1, description="rows of the training text, for q")]
-    learning_rate: Annotated[float, Field(gt=0, description="of AdamW, at most")]
-    pull: Annotated[float, Field(ge=0, description="λ of the decoupled pull to the start")]
+    tuning: Tuning
     dropped: Annotated[
         tuple[Annotated[float, Field(gt=0, lt=1)], ...],
         Field(min_length=1, description="p, fractions of the change that are dropped"),
@@ -113,7 +119,8 @@ def run(plan: Plan) -> Result:
     >>> from ntpcompanion.experiments import pruned_finetuning
     >>> part = {"segments": 8, "segment": 2, "length": 96, "batch_size": 2, "steps": 40}
     >>> rows = {"held_out": 5, "calibration": 5, "dropped": (0.9, 0.99), "masks": 5}
-    >>> plan = pruned_finetuning.Plan(**part, **rows, learning_rate=1e-4, pull=0.0, seed=0)
+    >>> tuning = pruned_finetuning.Tuning(learning_rate=1e-4)
+    >>> plan = pruned_finetuning.Plan(**part, **rows, tuning=tuning, seed=0)
     >>> pruned_finetuning.run(plan).loss_after  # doctest: +SKIP
     """
     model, tokenizer = load_causal_model(plan.source)
@@ -123,7 +130,7 @@ def run(plan: Plan) -> Result:
     calibration = training[np.sort(order)[: plan.calibration]]
     before = [_log_p(model, rows) for rows in (calibration, held_out)]
     batches = [training[rows] for rows in np.split(order, plan.steps)]
-    delta, losses = finetune(model, batches, learning_rate=plan.learning_rate, pull=plan.pull)
+    delta, losses = finetune(model, batches, **vars(plan.tuning))
     after = [_log_p(model, rows) for rows in (calibration, held_out)]
     ratios = output_ratios(model, delta, calibration)
     shift = divergence(after[0], before[0])
@@ -198,11 +205,11 @@ def variants(
 
 def _changed(
     model: nn.Module, delta: Delta, change: Matrices, rows: Int[Tensor, "n t"]
-) -> Float[Tensor, "n t-1 tokens"]:
+) -> Float[Tensor, "n u tokens"]:
     delta.put(model, change)
     return _log_p(model, rows)
 
 
-def _log_p(model: nn.Module, rows: Int[Tensor, "n t"]) -> Float[Tensor, "n t-1 tokens"]:
+def _log_p(model: nn.Module, rows: Int[Tensor, "n t"]) -> Float[Tensor, "n u tokens"]:
     with torch.no_grad():
         return next_token_log_p(model, rows)
