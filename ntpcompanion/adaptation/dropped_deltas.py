@@ -1,23 +1,23 @@
 """Sums of contributions of which a random part is dropped and the rest rescaled (DARE, DAREx)."""
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike
 
 from ntpcompanion.checks import Between, Is, Range, Shape, checked
+from ntpcompanion.randomness import stream
 
 Contributions = Annotated[ArrayLike, Shape("n")]
-Few = Annotated[
-    ArrayLike, Shape("n"), Is(lambda values: len(values) <= 16, "have at most 16 terms", "Sample.")
-]
+Few = Annotated[Contributions, Is(lambda values: len(values) <= 16, "have at most 16 terms")]
 Probability = Annotated[float, Between(0, 1)]
-Positive = Annotated[float, Between(0, np.inf)]
 
 
 @checked
 def dropped_moments(
-    contributions: Contributions, p: Probability, q: Positive
+    contributions: Contributions, p: Probability, q: Annotated[float, Between(0, np.inf)]
 ) -> tuple[float, float]:
     """Mean and variance of Σ_j c_j (1 − δ_j / q), the error of a sum S = Σ_j c_j of which each
     term is kept (δ_j = 1) with probability 1 − p, independently, and divided by q.
@@ -47,34 +47,18 @@ def dropped_moments(
 
 @checked
 def least_error_divisor(p: Probability, ratio: Annotated[float, Range(0)]) -> float:
-    """The divisor q* of least mean square error, 1 − p + p Q / S².
+    """The divisor q* = 1 − p + p Q / S² of least mean square error; never below DARE's 1 − p.
 
-    Parameters
-    ----------
-    p
-        the probability with which a term is dropped.
-    ratio
-        Q / S² with S = Σ_j c_j and Q = Σ_j c_j²; for several outputs the sum of Q over that of S².
-        At least 1 / n.
-
-    Returns
-    -------
-    float
-        never below the 1 − p of DARE.
+    `ratio` is Q / S² with S = Σ_j c_j and Q = Σ_j c_j², at least 1 / n; for several outputs, the
+    sum of Q over that of S².
     """
     return 1 - p + p * ratio
 
 
 @checked
-def least_error_gain(p: Probability, ratio: Annotated[float, Range(0)]) -> float:
-    """Mean square error with q* over that with DARE's 1 − p: (1 − p) / (1 − p + p Q / S²)."""
-    return (1 - p) / least_error_divisor(p, ratio)
-
-
-@checked
 def kearns_saul_constant(p: Probability) -> float:
     """Φ(p) = (1 − 2p) / log((1 − p) / p), the least with E exp(t (δ − E δ)) ≤ exp(Φ t² / 4) for a
-    coin δ of probability p (Kearns and Saul 1998); ½ at p = ½.
+    coin δ of probability p; ½ at p = ½.
     """
     odds = np.log1p(-p) - np.log(p)
     return 0.5 if abs(odds) < 1e-6 else float((1 - 2 * p) / odds)
@@ -84,22 +68,10 @@ def kearns_saul_constant(p: Probability) -> float:
 def dropped_bound(
     contributions: Contributions, p: Probability, gamma: Probability, *, root: bool = True
 ) -> float:
-    """A bound that the error of DARE exceeds with probability at most γ:
+    """What the error of DARE exceeds with probability at most γ:
     |Σ_j c_j (1 − δ_j / (1 − p))| ≤ √Φ(p) / (1 − p) · √(Σ_j c_j²) · √log(2 / γ).
 
-    Parameters
-    ----------
-    contributions, p
-        as in `dropped_moments`.
-    gamma
-        the probability of a larger error.
-    root
-        whether Φ(p) stands under the root. Without it the bound is false.
-
-    Returns
-    -------
-    float
-        in the units of the contributions.
+    With `root=False` Φ stands there without its root, and the bound is false.
     """
     phi = kearns_saul_constant(p)
     squares = _sums(contributions)[1]
@@ -108,23 +80,11 @@ def dropped_bound(
 
 @checked
 def violation(contributions: Few, p: Probability, bound: Annotated[float, Range(0)]) -> float:
-    """The probability that |Σ_j c_j (1 − δ_j / (1 − p))| is above a bound, added up over all masks.
-
-    Parameters
-    ----------
-    contributions, p
-        as in `dropped_moments`, at most 16 terms.
-    bound
-        in the units of the contributions.
-
-    Returns
-    -------
-    float
-        exact up to rounding. 2ⁿ masks.
+    """The probability that the error of DARE is above a bound, added up over all 2ⁿ masks.
 
     Examples
     --------
-    >>> violation([1.0], p=0.99, bound=50.0)  # the error is 99 if the term is kept
+    >>> round(violation([1.0], p=0.99, bound=50.0), 9)  # the error is 99 if the term is kept
     0.01
     """
     c = np.asarray(contributions, dtype=float)
@@ -132,6 +92,29 @@ def violation(contributions: Few, p: Probability, bound: Annotated[float, Range(
     above = np.abs(c.sum() - kept @ c / (1 - p)) > bound
     number = kept[above].sum(axis=1)
     return float(((1 - p) ** number * p ** (len(c) - number)).sum())
+
+
+@checked
+def worst_violations(
+    sizes: Sequence[int], dropped: Sequence[float], gammas: Sequence[float], seed: int
+) -> pd.DataFrame:
+    """The probability of an error above `dropped_bound`, over γ: for each p the largest of all γ,
+    and of ones, normal draws around 1 and normal draws around 0 of each size n.
+
+    Columns `p`, `with root`, `without root`; above 1 the bound is false. 2ⁿ masks each.
+    """
+    normal = {n: stream(seed, f"contributions {n}").standard_normal(n) for n in sizes}
+    vectors = [c for n, draws in normal.items() for c in (np.ones(n), 1 + draws, draws)]
+    cases = [(c, p, gamma) for c in vectors for p in dropped for gamma in gammas]
+    rows = [
+        {"p": case[1]}
+        | {
+            name: violation(*case[:2], dropped_bound(*case, root=root)) / case[2]
+            for name, root in (("with root", True), ("without root", False))
+        }
+        for case in cases
+    ]
+    return pd.DataFrame(rows).groupby("p").max().reset_index()
 
 
 def _sums(contributions: ArrayLike) -> tuple[float, float]:

@@ -13,8 +13,8 @@ from ntpcompanion.adaptation.dropped_deltas import (
     dropped_moments,
     kearns_saul_constant,
     least_error_divisor,
-    least_error_gain,
     violation,
+    worst_violations,
 )
 
 numbers = st.floats(-3, 3).map(lambda x: round(x, 3))
@@ -59,7 +59,7 @@ def test_no_other_divisor_has_a_smaller_error(c, p, other):
     least = mean_square(c, p, best)
     assert least <= mean_square(c, p, best * other) * (1 + 1e-9)
     assert best >= 1 - p
-    assert least / mean_square(c, p, 1 - p) == pytest.approx(least_error_gain(p, ratio), rel=1e-6)
+    assert least / mean_square(c, p, 1 - p) == pytest.approx((1 - p) / best, rel=1e-6)
 
 
 @pytest.mark.parametrize(("p", "phi"), [(0.5, 0.5), (0.5 + 1e-9, 0.5), (0.99, 0.98 / np.log(99))])
@@ -96,6 +96,16 @@ def test_one_term_refutes_the_bound_without_the_root():
     assert bound == pytest.approx(49.6, abs=0.05)
     assert violation([1.0], 0.99, bound) == pytest.approx(0.01)
     assert violation([1.0], 0.99, dropped_bound([1.0], 0.99, 0.009)) == 0
+
+
+def test_the_worst_violation_is_the_largest_of_all(rng):
+    table = worst_violations([1, 3], [0.5, 0.99], [0.2, 0.009], seed=0).set_index("p")
+    assert table["without root"][0.99] == pytest.approx(0.01 / 0.009)  # one term, as above
+    assert table["with root"].max() <= 1
+    assert (
+        violation(np.ones(3), 0.5, dropped_bound(np.ones(3), 0.5, 0.2)) / 0.2
+        <= (table["with root"][0.5])
+    )
 
 
 def test_too_many_terms_and_impossible_probabilities_are_named():
