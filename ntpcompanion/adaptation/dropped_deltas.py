@@ -49,8 +49,22 @@ def dropped_moments(
 def least_error_divisor(p: Probability, ratio: Annotated[float, Range(0)]) -> float:
     """The divisor q* = 1 − p + p Q / S² of least mean square error; never below DARE's 1 − p.
 
-    `ratio` is Q / S² with S = Σ_j c_j and Q = Σ_j c_j², at least 1 / n; for several outputs, the
-    sum of Q over that of S².
+    Parameters
+    ----------
+    p
+        the probability with which a term is dropped.
+    ratio
+        Q / S² with S = Σ_j c_j and Q = Σ_j c_j²; for several outputs, the sum of Q over that of S².
+
+    Returns
+    -------
+    float
+        what terms that are kept are divided by.
+
+    Examples
+    --------
+    >>> round(least_error_divisor(0.9, 0.5), 6)
+    0.55
     """
     return 1 - p + p * ratio
 
@@ -71,7 +85,24 @@ def dropped_bound(
     """What the error of DARE exceeds with probability at most γ:
     |Σ_j c_j (1 − δ_j / (1 − p))| ≤ √Φ(p) / (1 − p) · √(Σ_j c_j²) · √log(2 / γ).
 
-    With `root=False` Φ stands there without its root, and the bound is false.
+    Parameters
+    ----------
+    contributions, p
+        as in `dropped_moments`.
+    gamma
+        the probability γ of a larger error.
+    root
+        whether Φ stands under the root; otherwise the bound is false.
+
+    Returns
+    -------
+    float
+        in the units of the contributions.
+
+    Examples
+    --------
+    >>> round(dropped_bound([1.0], 0.99, 0.009, root=False), 1)  # the error may be 99
+    49.6
     """
     phi = kearns_saul_constant(p)
     squares = _sums(contributions)[1]
@@ -101,7 +132,24 @@ def worst_violations(
     """The probability of an error above `dropped_bound`, over γ: for each p the largest of all γ,
     and of ones, normal draws around 1 and normal draws around 0 of each size n.
 
-    Columns `p`, `with root`, `without root`; above 1 the bound is false. 2ⁿ masks each.
+    Parameters
+    ----------
+    sizes
+        n, at most 16.
+    dropped, gammas
+        values of p and γ.
+    seed
+        of the draws.
+
+    Returns
+    -------
+    pd.DataFrame
+        columns `p`, `with root`, `without root`; above 1 the bound is false. 2ⁿ masks each.
+
+    Examples
+    --------
+    >>> float(worst_violations([1], [0.99], [0.009], seed=0)["without root"].round(3).iloc[0])
+    1.111
     """
     normal = {n: stream(seed, f"contributions {n}").standard_normal(n) for n in sizes}
     vectors = [c for n, draws in normal.items() for c in (np.ones(n), 1 + draws, draws)]

@@ -115,7 +115,7 @@ def finetune(
     pull
         λ of a decoupled step back to the start after each step of AdamW: θ ← θ − η λ (θ − θ₀) / r,
         where r is the root mean square of the gradients of that matrix by AdamW's second moments
-        (DAREx-L2; there the mean is over the second moments of one parameter as well).
+        (DAREx-L2, as we read it; whether its mean is over one matrix we do not know).
 
     Returns
     -------
