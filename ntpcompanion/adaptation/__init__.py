@@ -1,1 +1,0 @@
-"""Adapting trained models: class attributes, dropped deltas."""
