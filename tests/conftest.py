@@ -30,7 +30,7 @@ settings.load_profile("derandomized")
 # The tests of these packages compute in floating point.
 NUMERICAL = {
     "linear", "geometry", "flatness", "dyck", "languages", "networks", "attention", "capacity",
-    "planning", "generalization", "mlm", "experiments",
+    "planning", "generalization", "adaptation", "mlm", "experiments",
 }  # fmt: skip
 
 

@@ -32,6 +32,7 @@ MAY_IMPORT = {
     "attention": CHECKED | {"linear", "randomness"},
     "capacity": CHECKED | {"languages", "linear", "networks", "randomness"},
     "generalization": CHECKED | {"randomness"},
+    "adaptation": CHECKED | {"languages", "networks", "numerics", "randomness", "statistics"},
     "planning": CHECKED | {"networks", "randomness"},
     "mlm": CHECKED | {"languages", "networks", "numerics", "randomness"},
 }
