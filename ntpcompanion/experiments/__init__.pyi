@@ -62,6 +62,7 @@ from .generalization import feature_strengths as feature_strengths
 from .generalization import forest_explanations as forest_explanations
 from .generalization import explanation_bounds as explanation_bounds
 from .generalization import reversed_noise as reversed_noise
+from .adaptation import pruned_finetuning as pruned_finetuning
 from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
@@ -158,6 +159,7 @@ __all__ = [
     "forest_explanations",
     "explanation_bounds",
     "reversed_noise",
+    "pruned_finetuning",
     "attention_directions",
     "attention_starts",
     "joint_training",

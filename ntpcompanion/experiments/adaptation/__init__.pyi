@@ -1,1 +1,3 @@
-__all__: list[str] = []
+from . import pruned_finetuning as pruned_finetuning
+
+__all__ = ["pruned_finetuning"]
