@@ -119,9 +119,9 @@ def violation(contributions: Few, p: Probability, bound: Annotated[float, Range(
     0.01
     """
     c = np.asarray(contributions, dtype=float)
-    kept = (np.arange(2 ** len(c))[:, None] >> np.arange(len(c))) & 1
-    above = np.abs(c.sum() - kept @ c / (1 - p)) > bound
-    number = kept[above].sum(axis=1)
+    masks = (np.arange(2 ** len(c))[:, None] >> np.arange(len(c))) & 1
+    above = np.abs(c.sum() - masks @ c / (1 - p)) > bound
+    number = masks[above].sum(axis=1)
     return float(((1 - p) ** number * p ** (len(c) - number)).sum())
 
 

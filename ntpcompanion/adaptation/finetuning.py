@@ -79,19 +79,19 @@ class Delta:
         """
         dropped = {}
         for name, change in self.change.items():
-            kept = torch.rand(change.shape, generator=generator) >= p
+            mask = torch.rand(change.shape, generator=generator) >= p
             factor = rescaling if isinstance(rescaling, float) else rescaling[name]
-            dropped[name] = change * kept * factor
+            dropped[name] = change * mask * factor
         return dropped
 
     def largest(self, p: float) -> Matrices:
         """The fraction 1 − p of entries with the largest magnitude of each matrix."""
-        kept = {}
+        entries = {}
         for name, change in self.change.items():
             size = change.abs()
             smallest = size.flatten().kthvalue(max(1, round(p * size.numel()))).values
-            kept[name] = change * (size > smallest)
-        return kept
+            entries[name] = change * (size > smallest)
+        return entries
 
 
 def finetune(

@@ -68,26 +68,26 @@ class DroppedEffects:
         """`kept` as mean over masks, indexed by change, method, p and segment."""
         return self.table.groupby(["change", "method", "p", "segment"]).kept.mean()
 
-    def kept(self, *case: Any) -> Float[np.ndarray, " parts"]:
+    def fractions(self, *case: Any) -> Float[np.ndarray, " parts"]:
         """The fraction that is left of a change by a method at p, for each part of the text."""
         return self.by_part.loc[case].to_numpy()
 
     def lead(self, first: Case, second: Case) -> Effect:
         """How much more the first keeps than the second, paired by part of the text."""
-        return paired_effect(after=self.kept(*first), before=self.kept(*second))
+        return paired_effect(after=self.fractions(*first), before=self.fractions(*second))
 
     def lead_of_one_mask(self, change: Change, p: float) -> Effect:
         """How much more the divisors of each matrix keep than DARE with the same, first, masks."""
         rows = (
             self.table[self.table["mask"] == 0].set_index(["change", "p", "segment"]).sort_index()
         )
-        kept = rows.loc[change, p].pivot(columns="method", values="kept")
-        return paired_effect(after=kept["local"], before=kept["unbiased"])
+        by_method = rows.loc[change, p].pivot(columns="method", values="kept")
+        return paired_effect(after=by_method["local"], before=by_method["unbiased"])
 
     def shrinking_lead(self, p: float) -> Effect:
         """The lead of random over magnitude pruning, smaller minus larger change."""
         small, large = (
-            self.kept(change, "unbiased", p) - self.kept(change, "magnitude", p)
+            self.fractions(change, "unbiased", p) - self.fractions(change, "magnitude", p)
             for change in ("small", "large")
         )
         return paired_effect(after=small, before=large)

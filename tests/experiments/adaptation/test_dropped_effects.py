@@ -64,8 +64,8 @@ def effects():
 
 def test_fractions_are_means_over_masks(effects):
     parts = np.array([2, 3, 4])
-    assert effects.kept("small", "unbiased", 0.9) == pytest.approx(0.8 + 0.005 * parts)
-    assert effects.kept("large", "magnitude", 0.99) == pytest.approx(np.full(3, 0.1))
+    assert effects.fractions("small", "unbiased", 0.9) == pytest.approx(0.8 + 0.005 * parts)
+    assert effects.fractions("large", "magnitude", 0.99) == pytest.approx(np.full(3, 0.1))
 
 
 def test_leads_are_paired_by_part(effects):
