@@ -40,37 +40,40 @@ class DroppedEffects:
         """A row for each fine-tuning: fields of plan and result, `change` (small, large, pulled),
         `gain` (reduction of the loss in nats), and Q / S², `by_matrix` (median) and `by_model`.
         """
-        table = tasks_table(self.runs)
+        table: Any = tasks_table(self.runs)
         size = np.where(table.learning_rate < table.learning_rate.max(), "small", "large")
-        return table.assign(
+        tunings: pd.DataFrame = table.assign(
             change=np.where(table.pull > 0, "pulled", size),
             gain=table.loss_before - table.loss_after,
             by_matrix=table.ratios.map(np.median),
             by_model=table["noise"] / table["shift"],
         )
+        return tunings
 
     @cached_property
-    def table(self) -> pd.DataFrame:
+    def table(self) -> Any:
         """A row for each model that was read: `segment`, `change`, the fields of `Pruned`, the
         fraction `kept` of the gain, and the divergence `predicted` of a linear model with DARE.
         """
+        tunings: Any = self.tunings
         rows = [
             {"segment": run.segment, "change": run.change, "gain": run.gain, **vars(pruned)}
             | {"kept": (run.loss_before - pruned.loss) / run.gain}
             | {"predicted": pruned.p / (1 - pruned.p) * run.noise}
-            for run in self.tunings.itertuples()
+            for run in tunings.itertuples()
             for pruned in run.pruned
         ]
         return pd.DataFrame(rows)
 
     @cached_property
-    def by_part(self) -> "pd.Series[float]":
+    def by_part(self) -> Any:
         """`kept` as mean over masks, indexed by change, method, p and segment."""
         return self.table.groupby(["change", "method", "p", "segment"]).kept.mean()
 
     def fractions(self, *case: Any) -> Float[np.ndarray, " parts"]:
         """The fraction that is left of a change by a method at p, for each part of the text."""
-        return self.by_part.loc[case].to_numpy()
+        values: Float[np.ndarray, " parts"] = self.by_part.loc[case].to_numpy()
+        return values
 
     def lead(self, first: Case, second: Case) -> Effect:
         """How much more the first keeps than the second, paired by part of the text."""
@@ -94,7 +97,7 @@ class DroppedEffects:
 
     def ratio_of_ratios(self, change: Change) -> Effect:
         """Q / S² of a matrix (median) over that of the model."""
-        rows = self.tunings[self.tunings.change == change]
+        rows: Any = self.tunings[self.tunings.change == change]
         return mean_effect(rows.by_matrix / rows.by_model)
 
     def linearity(self, change: Change, p: float) -> Effect:
@@ -108,4 +111,6 @@ class DroppedEffects:
     def kept_table(self, changes: Sequence[Change]) -> pd.DataFrame:
         """Means over parts: a row for each change and p, a column for each method."""
         means = self.by_part.groupby(["change", "p", "method"]).mean().unstack("method")
-        return means.loc[list(changes), list(METHODS)].rename(columns=METHODS).reset_index()
+        rows = means.loc[list(changes), list(METHODS)].rename(columns=METHODS)
+        table: pd.DataFrame = rows.reset_index()
+        return table
