@@ -3,6 +3,10 @@ from .class_attributes import move_margin as move_margin
 from .class_attributes import best_delta as best_delta
 from .class_attributes import predicted_scores as predicted_scores
 from .logit_adjustment import fit_adjustment as fit_adjustment
+from .dropped_deltas import dropped_moments as dropped_moments
+from .dropped_deltas import least_error_divisor as least_error_divisor
+from .dropped_deltas import dropped_bound as dropped_bound
+from .dropped_deltas import worst_violations as worst_violations
 
 __all__ = [
     "cost_sensitive_svm",
@@ -10,4 +14,8 @@ __all__ = [
     "best_delta",
     "predicted_scores",
     "fit_adjustment",
+    "dropped_moments",
+    "least_error_divisor",
+    "dropped_bound",
+    "worst_violations",
 ]

@@ -66,6 +66,7 @@ from .generalization import reversed_noise as reversed_noise
 from .adaptation import margin_attributes as margin_attributes
 from .adaptation import adjusted_classes as adjusted_classes
 from .adaptation import group_components as group_components
+from .adaptation import pruned_finetuning as pruned_finetuning
 from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
@@ -167,6 +168,7 @@ __all__ = [
     "margin_attributes",
     "adjusted_classes",
     "group_components",
+    "pruned_finetuning",
     "attention_directions",
     "attention_starts",
     "joint_training",

@@ -1,0 +1,92 @@
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ntpcompanion.experiments.adaptation import pruned_finetuning
+from ntpcompanion.experiments.adaptation.pruned_finetuning import split_rows
+from ntpcompanion.languages.pretrained.hub import load_causal_model
+from tests.languages.opt import WORDS, small_opt, small_tokenizer
+
+
+@pytest.fixture(scope="module")
+def plan(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("model")
+    small_opt().save_pretrained(folder / "opt")
+    small_tokenizer().save_pretrained(folder / "opt")
+    words = np.random.default_rng(0).choice(WORDS[:5], 400, p=[0.6, 0.2, 0.1, 0.05, 0.05])
+    (folder / "text.txt").write_text(" ".join(words), encoding="utf-8")
+    return pruned_finetuning.Plan(
+        source=str(folder / "opt"),
+        text=str(folder / "text.txt"),
+        segments=2,
+        segment=1,
+        length=5,
+        batch_size=2,
+        steps=15,
+        held_out=6,
+        calibration=4,
+        tuning=pruned_finetuning.Tuning(learning_rate=0.02),
+        dropped=(0.5, 0.9),
+        masks=2,
+        seed=0,
+    )
+
+
+@pytest.fixture(scope="module")
+def result(plan):
+    return pruned_finetuning.run(plan)
+
+
+def test_training_and_held_out_rows_are_apart(plan):
+    class Numbers:
+        """A tokenizer whose tokens are positions."""
+
+        def __call__(self, content, **_):
+            return {"input_ids": list(range(len(content)))}
+
+    training, held_out = split_rows(plan, Numbers(), "x" * 402)
+    assert training.flatten().tolist() == list(range(201, 201 + 33 * 5))
+    assert held_out.flatten().tolist() == list(range(201 + 34 * 5, 201 + 40 * 5))
+
+
+def test_every_method_is_measured_at_every_p(plan, result):
+    seen = [(row.method, row.p, row.mask) for row in result.pruned]
+    assert len(seen) == len(set(seen)) == 2 * (2 * 2 + 2)
+    assert {p for _, p, _ in seen} == set(plan.dropped)
+
+
+def test_fine_tuning_lowers_the_loss_and_half_of_it_is_nearly_as_good(result):
+    assert result.loss_after < result.loss_before
+    half = [row for row in result.pruned if (row.method, row.p) == ("unbiased", 0.5)]
+    most = [row for row in result.pruned if (row.method, row.p) == ("unbiased", 0.9)]
+    assert np.mean([row.divergence for row in half]) < np.mean([row.divergence for row in most])
+    assert len(result.ratios) == 12  # six layers in each of two blocks
+
+
+def test_the_loss_before_is_that_of_transformers(plan, result):
+    model, tokenizer = load_causal_model(plan.source)
+    text = Path(plan.text).read_text(encoding="utf-8")
+    held_out = split_rows(plan, tokenizer, text)[1]
+    with torch.no_grad():
+        expected = float(model(input_ids=held_out, labels=held_out).loss)
+    assert result.loss_before == pytest.approx(expected, rel=1e-6)
+
+
+def test_equal_plans_give_equal_results(plan, result):
+    assert pruned_finetuning.run(plan) == result
+
+
+def test_a_smaller_divisor_gives_the_start(plan):
+    """With all but a few entries dropped and no rescaling the model is nearly the start."""
+    short = plan.model_copy(update={"dropped": (0.999,), "masks": 1})
+    result = pruned_finetuning.run(short)
+    (largest,) = [row for row in result.pruned if row.method == "magnitude"]
+    assert abs(largest.loss - result.loss_before) < 0.2 * (result.loss_before - result.loss_after)
+
+
+@pytest.mark.parametrize(("field", "value"), [("segment", 2), ("steps", 17), ("calibration", 40)])
+def test_parts_and_rows_that_there_are_not_are_named(plan, field, value):
+    with pytest.raises(ValueError, match=f"`{'segment' if field == 'segment' else 'steps'}`"):
+        pruned_finetuning.run(plan.model_copy(update={field: value}))
