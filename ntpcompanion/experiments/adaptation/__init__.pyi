@@ -5,4 +5,11 @@ from . import pruned_finetuning as pruned_finetuning
 from .dropped_effects import METHODS as METHODS
 from .dropped_effects import DroppedEffects as DroppedEffects
 
-__all__ = ["margin_attributes", "adjusted_classes", "group_components", "pruned_finetuning", "METHODS", "DroppedEffects"]
+__all__ = [
+    "margin_attributes",
+    "adjusted_classes",
+    "group_components",
+    "pruned_finetuning",
+    "METHODS",
+    "DroppedEffects",
+]

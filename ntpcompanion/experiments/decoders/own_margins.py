@@ -19,7 +19,7 @@ from ntpcompanion.linear.dynamics.steepest_descent import (
 from ntpcompanion.linear.svm.norm_margins import Norm, NormMargin, widest_margin
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
+from ntpcompanion.statistics.effects import Effect, mean_effect
 
 Schedule = Literal["constant", "1/√k", "1/k"]
 NORMS: tuple[Norm, ...] = ("frobenius", "max", "spectral")
@@ -124,23 +124,17 @@ class Result(experiment.Result):
         """What the last two thirds of the steps add to the fraction."""
         return mean_effect(self.select(norm, size, **kind).rise)  # type: ignore[arg-type]
 
-    def more(self, norm: Norm, size: int, rule: Rule) -> Effect:
-        """The fraction by another rule less that by normalized steps, paired by table."""
-        kinds: tuple[Rule, ...] = (rule, "normalized")
-        other, normalized = (self.select(norm, size, each).fraction for each in kinds)
-        return paired_effect(other, normalized)
+    def smallest_fraction(self, size: int) -> Effect:
+        """Of the fractions in the three norms by normalized steps, the smallest of each table."""
+        fractions = [self.select(norm, size).fraction.to_numpy() for norm in NORMS]
+        return mean_effect(np.min(fractions, axis=0))
 
-    def courses(self, norm: Norm, rule: Rule = "normalized") -> pd.DataFrame:
-        """Mean fractions by steps, a row for each of the kept decoders, a column for each S."""
-        table = self.table
-        shown = table[(table.norm == norm) & (table.rule == rule) & (table.momentum == 0)]
-        if rule != "proportional":
-            shown = shown[shown.schedule == SHOWN]
-        means = {
-            str(size): np.mean(list(group.fractions), axis=0)
-            for size, group in shown.groupby("size")
-        }
-        return pd.DataFrame(means, index=pd.Index([1 / part for part in PARTS], name="steps"))
+    def by_size(self, norm: Norm, **kind: object) -> pd.DataFrame:
+        """Fractions at the end, a row for each table and a column for each S."""
+        sizes = sorted({row.size for row in self.rows})
+        return pd.DataFrame(
+            {size: self.select(norm, size, **kind).fraction.to_numpy() for size in sizes}  # type: ignore[arg-type]
+        )
 
     @property
     def ends(self) -> pd.DataFrame:
@@ -173,7 +167,7 @@ def run(plan: Plan) -> Result:
 
     Notes
     -----
-    With m = 10, V = 8, d = 12, four sizes, 10 tables and 1,500 steps 35 s, most of it for singular
+    With m = 10, V = 8, d = 12, four sizes, 10 tables and 1,500 steps 50 s, most of it for singular
     values.
 
     Examples

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ntpcompanion.experiments.decoders import own_margins
-from ntpcompanion.statistics import mean_effect, paired_effect
+from ntpcompanion.statistics import mean_effect
 from tests.experiments.cases import check_wrong_fields, small_run
 
 RIGHT = {
@@ -57,19 +57,16 @@ def test_estimates_are_over_the_tables_of_one_kind(found):
     plain = ends["normalized", 0.0]
     assert found.fraction("max", 2) == mean_effect(plain)
     assert found.fraction("max", 2, momentum=True) == mean_effect(ends["normalized", 0.9])
-    assert found.more("max", 2, "separate") == paired_effect(ends["separate", 0.0], plain)
+    assert found.by_size("max", rule="separate")[2].tolist() == ends["separate", 0.0]
+    three = [found.by_size(norm)[1] for norm in own_margins.NORMS]
+    assert found.smallest_fraction(1) == mean_effect(np.min(three, axis=0))
     fixed = [row.fractions[-1] for row in rows if row.rule == "proportional"]
-    assert found.more("max", 2, "proportional") == paired_effect(fixed, plain)
     rises = [
         row.fractions[-1] - row.fractions[-2]
         for row in shown
         if (row.rule, row.momentum) == ("normalized", 0.0)
     ]
     assert found.rise("max", 2) == mean_effect(rises)
-    assert found.courses("max")["2"].iloc[-1] == pytest.approx(np.mean(plain))
-    assert found.courses("max", "separate")["2"].iloc[-1] == pytest.approx(
-        np.mean(ends["separate", 0.0])
-    )
     assert found.ends.loc[("max", "normalized", "1/√k", 0.0), 2] == pytest.approx(np.mean(plain))
 
 
