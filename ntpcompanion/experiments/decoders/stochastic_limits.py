@@ -23,6 +23,7 @@ POINTS = 7  # decoders of a run: half a decade of steps apart, the last after al
 WINDOW = 4  # points between the two whose difference is called growth: two decades
 SNAPSHOTS = 400  # decoders from which a stationary variance is measured
 SMALL_BATCH = 4  # B there
+FAR = 40.0  # multiple of W^mm there, so that nothing leaks
 # Arms: the batch size (None for the full gradient), the name of the rate, how fast it decays, and
 # the part of the steps that they take.
 ARMS = {
@@ -87,10 +88,12 @@ class Path(experiment.Result):
 
 
 class Fluctuation(experiment.Result):
-    """Of SGD with B = 4 at the small rate around W*, for one table: by mode of F."""
+    """Of SGD with B = 4 at the small rate, from W* + 40 W^mm, for one table: by mode of F."""
 
     curvature: Annotated[Numbers, Field(description="of the loss within the supports")]
-    predicted: Annotated[Numbers, Field(description="variance, from the table")]
+    predicted: Annotated[
+        Numbers, Field(description="mean of the variances at these times, from the table")
+    ]
     measured: Annotated[Numbers, Field(description="mean square distance from W*")]
 
     @property
@@ -100,8 +103,9 @@ class Fluctuation(experiment.Result):
 
     @property
     def slope(self) -> float:
-        """Of log variance against log curvature."""
-        return float(np.polyfit(np.log(self.curvature), np.log(self.measured), 1)[0])
+        """Of log measured over predicted variance against log curvature."""
+        ratio = np.divide(self.measured, self.predicted)
+        return float(np.polyfit(np.log(self.curvature), np.log(ratio), 1)[0])
 
 
 class Result(experiment.Result):
@@ -197,7 +201,7 @@ def run(plan: Plan) -> Result:
     """
     solved = separable_tables(plan, plan.num_contexts)
     paths = tuple(path for arm in ARMS for path in _descend(plan, arm, solved))
-    return Result(paths=paths, fluctuations=_fluctuations(plan, [table for table, _ in solved]))
+    return Result(paths=paths, fluctuations=_fluctuations(plan, solved))
 
 
 def separable_tables(plan: Sizes, num_contexts: int) -> list[Solved]:
@@ -266,30 +270,31 @@ def _path(
     return Path(arm=arm, table=index, steps=tuple(steps), **series)
 
 
-def _fluctuations(plan: Plan, tables: list[ContextTable]) -> tuple[Fluctuation, ...]:
+def _fluctuations(plan: Plan, solved: list[Solved]) -> tuple[Fluctuation, ...]:
     steps = plan.steps // 2
-    keep = np.unique(np.linspace(steps // 2, steps, SNAPSHOTS).astype(int)).tolist()
-    finite = [require_compatible(table).finite_part for table in tables]
-    runs = [(i, seed) for i in range(len(tables)) for seed in range(plan.seeds)]
+    keep = np.unique(np.linspace(steps // 2, steps, SNAPSHOTS).astype(int))
+    finite = [require_compatible(table).finite_part for table, _ in solved]
+    runs = [(i, seed) for i in range(len(solved)) for seed in range(plan.seeds)]
     weights = descend_many(
-        [tables[i] for i, _ in runs],
+        [solved[i][0] for i, _ in runs],
         [stream(plan.seed, f"fluctuation on {i}, {seed}") for i, seed in runs],
         learning_rate=plan.small_rate,
         batch_size=SMALL_BATCH,
         steps=steps,
-        keep=keep,
-        start=np.array([finite[i] for i, _ in runs]),
-    ).reshape(len(keep), len(tables), plan.seeds, *finite[0].shape)
+        keep=keep.tolist(),
+        start=np.array([finite[i] + FAR * solved[i][1] for i, _ in runs]),
+    ).reshape(len(keep), len(solved), plan.seeds, *finite[0].shape)
     found = []
-    for i, table in enumerate(tables):
+    for i, (table, _) in enumerate(solved):
         modes, curvature, variance = stationary_covariance(
             table, learning_rate=plan.small_rate, batch_size=SMALL_BATCH
         )
+        forgotten = (1 - plan.small_rate * curvature) ** (2 * keep[:, None])
         along = np.tensordot(weights[:, i] - finite[i], modes, ([2, 3], [1, 2]))
         found.append(
             Fluctuation(
                 curvature=tuple(curvature.tolist()),
-                predicted=tuple(variance.tolist()),
+                predicted=tuple((variance * (1 - forgotten)).mean(axis=0).tolist()),
                 measured=tuple((along**2).mean(axis=(0, 1)).tolist()),
             )
         )

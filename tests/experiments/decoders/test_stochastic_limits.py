@@ -69,9 +69,20 @@ def test_summaries_are_means_over_seeds_and_then_tables(found):
     assert list(found.summary.steps) == [10_000, 10_000, 1000, 1000, 2000, 2000]
     each = found.fluctuations[0]
     assert each.ratio == pytest.approx(np.sum(each.measured) / np.sum(each.predicted))
-    assert each.predicted == pytest.approx(0.0125 / (2 - 0.05 * np.array(each.curvature)))
-    slope = np.polyfit(np.log(each.curvature), np.log(each.measured), 1)[0]
-    assert each.slope == pytest.approx(slope)
+    curvature, variance = np.array(each.curvature), 0.0
+    times = np.unique(np.linspace(2500, 5000, 400).astype(int))
+    predicted = np.zeros((5001, len(curvature)))
+    for k in range(1, 5001):  # the recursion of the variance
+        variance = (1 - 0.05 * curvature) ** 2 * variance + 0.05**2 / 4 * curvature
+        predicted[k] = variance
+    assert each.predicted == pytest.approx(predicted[times].mean(axis=0))
+    logs = np.log(curvature), np.log(np.divide(each.measured, each.predicted))
+    assert each.slope == pytest.approx(np.polyfit(*logs, 1)[0])
+    assert found.modes.ratio.iloc[0] == pytest.approx(each.measured[0] / each.predicted[0])
+    distances = [
+        np.sqrt((0.2 / 4 / (2 - 0.2 * np.array(one.curvature))).sum()) for one in found.fluctuations
+    ]
+    assert found.predicted_distance(0.2, 4) == pytest.approx(np.mean(distances))
     assert found.over_fluctuations("ratio").mean == pytest.approx(
         np.mean([each.ratio for each in found.fluctuations])
     )
