@@ -70,7 +70,7 @@ class Path(experiment.Result):
     position: Annotated[Numbers, Field(description="⟨W_k, W^mm⟩ over ‖W^mm‖²")]
     offset: Annotated[Numbers, Field(description="‖Y_k − W^mm log t‖, t the sum of all rates")]
     finite_error: Annotated[Numbers, Field(description="‖P_F W_k − W*‖")]
-    leak: Annotated[Numbers, Field(description="mean probability off the supports")]
+    off_support: Annotated[Numbers, Field(description="mean probability off the supports")]
     growth: Annotated[
         Numbers, Field(description="cosine of the SVM and the growth of Y up to the last steps")
     ]
@@ -141,7 +141,7 @@ class Result(experiment.Result):
     @property
     def summary(self) -> pd.DataFrame:
         """A row for each arm: its last values, means over tables."""
-        names = ["growth", "speed", "distance", "rest_distance", "finite_error", "leak"]
+        names = ["growth", "speed", "distance", "rest_distance", "finite_error", "off_support"]
         rows = [
             {"arm": arm, "steps": self._of(arm)[0].steps[-1]}
             | {name: self.last(arm, name).mean for name in names}
@@ -263,7 +263,7 @@ def _path(
         "position": np.tensordot(rest, svm, 2) / np.vdot(svm, svm),
         "offset": np.linalg.norm(offset, axis=(1, 2)),
         "finite_error": np.linalg.norm(error, axis=(1, 2)),
-        "leak": off @ table.weight,
+        "off_support": off @ table.weight,
         "growth": 1 - cosine_distance(rest[WINDOW:] - rest[:-WINDOW], svm),
     }
     series = {name: tuple(column.tolist()) for name, column in columns.items()}
@@ -284,18 +284,18 @@ def _fluctuations(plan: Plan, solved: list[Solved]) -> tuple[Fluctuation, ...]:
         keep=keep.tolist(),
         start=np.array([finite[i] + FAR * solved[i][1] for i, _ in runs]),
     ).reshape(len(keep), len(solved), plan.seeds, *finite[0].shape)
-    found = []
+    fluctuations = []
     for i, (table, _) in enumerate(solved):
         modes, curvature, variance = stationary_covariance(
             table, learning_rate=plan.small_rate, batch_size=SMALL_BATCH
         )
         forgotten = (1 - plan.small_rate * curvature) ** (2 * keep[:, None])
         along = np.tensordot(weights[:, i] - finite[i], modes, ([2, 3], [1, 2]))
-        found.append(
+        fluctuations.append(
             Fluctuation(
                 curvature=tuple(curvature.tolist()),
                 predicted=tuple((variance * (1 - forgotten)).mean(axis=0).tolist()),
                 measured=tuple((along**2).mean(axis=(0, 1)).tolist()),
             )
         )
-    return tuple(found)
+    return tuple(fluctuations)

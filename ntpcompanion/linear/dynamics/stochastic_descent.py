@@ -17,8 +17,8 @@ from ntpcompanion.validation import as_array, as_shaped
 # Steps whose samples are drawn at once.
 BLOCK = 512
 
-# What the gradient of a step is formed of: rows h, (n, r, d), the share of the batch that each of
-# them is, (n, 1, r), and the shares of the tokens after them, (n, V, r).
+# What the gradient of a step is formed of: rows h, (n, r, d), the fraction of the batch that each
+# is, (n, 1, r), and the fractions of the tokens after them, (n, V, r).
 Batch = tuple[Float[np.ndarray, "n r d"], Float[np.ndarray, "n 1 r"], Float[np.ndarray, "n V r"]]
 
 
@@ -102,19 +102,19 @@ def descend_many(
     shape = (len(tables), tables[0].vocab_size, tables[0].dim)
     W = np.zeros(shape) if start is None else as_shaped("start", start, shape).copy()
     rates = as_array("learning_rate", learning_rate).reshape(-1, 1, 1)
-    kept: list[np.ndarray] = []
+    snapshots: list[np.ndarray] = []
     batches = _batches(tables, rngs, batch_size, min(BLOCK, steps))
     for k in range(1, steps + 1):
-        h, share, target = next(batches)
+        h, fraction, target = next(batches)
         q = W @ h.swapaxes(1, 2)
         q -= q.max(axis=1, keepdims=True)
         np.exp(q, out=q)
-        q *= share / q.sum(axis=1, keepdims=True)
+        q *= fraction / q.sum(axis=1, keepdims=True)
         q -= target
         W -= rates * k**-power * (q @ h)
-        if len(kept) < len(keep) and k == keep[len(kept)]:
-            kept.append(W.copy())
-    return np.array(kept)
+        if len(snapshots) < len(keep) and k == keep[len(snapshots)]:
+            snapshots.append(W.copy())
+    return np.array(snapshots)
 
 
 def _batches(

@@ -49,7 +49,7 @@ def test_gradient_descent_is_measured_as_by_descent(found):
         assert path.offset[-1] == pytest.approx(offset)
         q = np.exp(table.embeddings @ weights[-1].T)
         off = (q * (table.next_token == 0)).sum(axis=1) / q.sum(axis=1)
-        assert path.leak[-1] == pytest.approx(off @ table.weight)
+        assert path.off_support[-1] == pytest.approx(off @ table.weight)
         assert path.spread == pytest.approx(path.offset[-1] / path.offset[-5])
         assert path.speed == pytest.approx((path.position[-1] - path.position[-5]) / np.log(100))
 
