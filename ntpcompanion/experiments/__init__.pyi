@@ -16,11 +16,13 @@ from .adam import adam_rate as adam_rate
 from .adam import adam_weights as adam_weights
 from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
+from .decoders import descent_rates as descent_rates
 from .decoders import flow_limits as flow_limits
 from .decoders import least_norm as least_norm
 from .decoders import own_margins as own_margins
 from .decoders import planted_teachers as planted_teachers
 from .decoders import smoothed_limits as smoothed_limits
+from .decoders import stochastic_limits as stochastic_limits
 from .decoders import small_limits as small_limits
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
@@ -118,11 +120,13 @@ __all__ = [
     "adam_weights",
     "optimizer_runs",
     "both_verdicts",
+    "descent_rates",
     "flow_limits",
     "least_norm",
     "own_margins",
     "planted_teachers",
     "smoothed_limits",
+    "stochastic_limits",
     "small_limits",
     "geometry_text",
     "geometry_transformer",

@@ -60,7 +60,6 @@ def test_estimates_are_over_the_tables_of_one_kind(found):
     assert found.by_size("max", rule="separate")[2].tolist() == ends["separate", 0.0]
     three = [found.by_size(norm)[1] for norm in own_margins.NORMS]
     assert found.smallest_fraction(1) == mean_effect(np.min(three, axis=0))
-    fixed = [row.fractions[-1] for row in rows if row.rule == "proportional"]
     rises = [
         row.fractions[-1] - row.fractions[-2]
         for row in shown
