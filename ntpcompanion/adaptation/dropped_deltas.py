@@ -83,7 +83,7 @@ def dropped_bound(
     contributions: Contributions, p: Probability, gamma: Probability, *, root: bool = True
 ) -> float:
     """What the error of DARE exceeds with probability at most γ:
-    |Σ_j c_j (1 − δ_j / (1 − p))| ≤ √Φ(p) / (1 − p) · √(Σ_j c_j²) · √log(2 / γ).
+    abs(Σ_j c_j (1 − δ_j / (1 − p))) ≤ √Φ(p) / (1 − p) · √(Σ_j c_j²) · √log(2 / γ).
 
     Parameters
     ----------

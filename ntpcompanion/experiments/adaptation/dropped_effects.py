@@ -37,7 +37,7 @@ class DroppedEffects:
 
     @cached_property
     def tunings(self) -> pd.DataFrame:
-        """A row for each fine-tuning: fields of plan and result, `change` (small, large, pulled),
+        """A row for each fine-tuning, with the fields of plan and result, `change` (small, large),
         `gain` (reduction of the loss in nats), and Q / S², `by_matrix` (median) and `by_model`.
         """
         table: Any = tasks_table(self.runs)
@@ -52,7 +52,7 @@ class DroppedEffects:
 
     @cached_property
     def table(self) -> Any:
-        """A row for each model that was read: `segment`, `change`, the fields of `Pruned`, the
+        """A row for each model that was read, with `segment`, `change`, the fields of `Pruned`, the
         fraction `kept` of the gain, and the divergence `predicted` of a linear model with DARE.
         """
         tunings: Any = self.tunings
