@@ -79,7 +79,7 @@ class Result(experiment.Result):
 
     @property
     def paths(self) -> pd.DataFrame:
-        """The mean cosines of W_ε: columns `to_limit` and `to_svm`, a row for each ε."""
+        """Mean cosines of the minimizer W_ε: columns `to_limit`, `to_svm`, a row for each ε."""
         columns = {name: np.mean(list(self.table[name]), axis=0) for name in ("to_limit", "to_svm")}
         return pd.DataFrame(columns)
 

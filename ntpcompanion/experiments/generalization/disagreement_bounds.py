@@ -45,7 +45,7 @@ def run(plan: Plan) -> Result:
     --------
     >>> from ntpcompanion.experiments.generalization import disagreement_bounds
     >>> found = disagreement_bounds.run(disagreement_bounds.Plan(problems=50, seed=0))
-    >>> found.largest_ratio <= 0.5 + 1e-9, found.calibrated_gap < 1e-9
+    >>> found.largest_ratio < 0.5 + 1e-6, found.calibrated_gap < 1e-9
     (True, True)
     """
     rng = stream(plan.seed, "problems")

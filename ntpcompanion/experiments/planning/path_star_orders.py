@@ -1,11 +1,12 @@
 """How training starts where the answer is written from root to goal, and from goal to root."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
 from pydantic import Field
 
+from ntpcompanion.checks import checked
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.planning import path_star, path_star_graph
 from ntpcompanion.networks.language_model import LanguageModel
@@ -14,12 +15,13 @@ from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.planning.scores import decode_answers
 from ntpcompanion.randomness import stream
 
-ORDERS = ("next_token", "reversed")
+Order = Literal["next_token", "reversed"]
+ORDERS: tuple[Order, ...] = ("next_token", "reversed")
 ANSWERED = 2000  # graphs, by teacher forcing and by decoding
 
 
 class Plan(path_star_graph.Plan):
-    """A run of `path_star` on paths of one length, whose objective is each of the two orders."""
+    """A run of `path_star` on paths of one length; its `objective` is replaced by each order."""
 
 
 class Evaluated(experiment.Result):
@@ -44,11 +46,12 @@ class Result(experiment.Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """`objective`, `step`, and the accuracy at each position of the answer."""
+        """`objective`, `step`, and the accuracy at each position of the answer as it is written."""
         rows = experiment.table_of(self.evaluations)
         return rows[["objective", "step"]].join(pd.DataFrame(rows.accuracy.tolist()))
 
-    def accuracies(self, objective: str) -> pd.DataFrame:
+    @checked
+    def accuracies(self, objective: Order) -> pd.DataFrame:
         """A row for each step, a column for each node of the path, counted from the root."""
         table = self.table
         chosen = table[table.objective == objective].drop(columns="objective").set_index("step")

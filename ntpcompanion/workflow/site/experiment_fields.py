@@ -1,12 +1,13 @@
 """What an API page says of an experiment beside its docstring: the fields of its plan, and what its
-result offers, from their own descriptions.
+result offers, with types, ranges and their own descriptions.
 """
 
 import inspect
 import re
 import sys
-from collections.abc import Iterator
-from typing import Any, TypeGuard, get_args
+from collections.abc import Iterable, Iterator
+from types import NoneType, UnionType
+from typing import Annotated, Any, Literal, TypeGuard, get_args, get_origin
 
 from pydantic import BaseModel
 from sphinx.util.rst import escape
@@ -42,16 +43,48 @@ def _entries(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
         texts = (
             [field.description] if field.description else [f"of each {_names(x)}" for x in parts]
         )
-        yield (
-            name,
-            "; ".join(texts + ([] if field.is_required() else [f"by default {field.default!r}"])),
-        )
+        default = [] if field.is_required() else [f"by default {field.default!r}"]
+        kind = _type(field.annotation) + _range(field.metadata)
+        yield f"{name}: {kind}", "; ".join(texts + default)
     for name, member in inspect.getmembers_static(model):
         function = member.fget if isinstance(member, property) else member
         if inspect.isfunction(function) and not name.startswith("_") and name not in _INHERITED:
-            arguments = f"({', '.join([*inspect.signature(function).parameters][1:])})"
+            signature = inspect.signature(function)
+            arguments = f"({', '.join([*signature.parameters][1:])})"
             called = name if isinstance(member, property) else name + arguments
-            yield called, (inspect.getdoc(function) or "").split("\n\n")[0]
+            given = "" if signature.return_annotation is inspect.Signature.empty else " -> "
+            given += _type(signature.return_annotation) if given else ""
+            yield called + given, (inspect.getdoc(function) or "").split("\n\n")[0]
+
+
+def _type(annotation: Any) -> str:
+    """A type as a reader writes it, with the ranges of its parts."""
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _type(parts[0]) + _range(parts[1:])
+    if origin is Literal:
+        return " | ".join(map(repr, parts))
+    if annotation in (None, NoneType, ...):
+        return "..." if annotation is ... else "None"
+    if origin is UnionType or (parts and not isinstance(origin, type)):
+        return " | ".join(map(_type, parts))
+    if parts:
+        return f"{origin.__name__}[{', '.join(map(_type, parts))}]"
+    if fields := getattr(annotation, "__dataclass_fields__", None):
+        return f"{annotation.__name__}({', '.join(fields)})"
+    return getattr(annotation, "__name__", str(annotation))
+
+
+def _range(metadata: Iterable[Any]) -> str:
+    """Bounds such as ` >= 1`; what pydantic keeps in a field is unpacked."""
+    limits = [each for one in metadata for each in getattr(one, "metadata", [one])]
+    signs = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+    return "".join(
+        f" {sign} {getattr(limit, name):g}"
+        for limit in limits
+        for name, sign in signs.items()
+        if getattr(limit, name, None) is not None
+    )
 
 
 def _names(model: type[BaseModel]) -> str:

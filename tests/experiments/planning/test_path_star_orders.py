@@ -35,3 +35,10 @@ def test_the_accuracies_are_those_of_path_star_counted_from_the_root(found, obje
 def test_teacher_forcing_and_decoding_are_exact_on_the_same_graphs(found):
     assert found.disagreements == 0
     assert 0 <= found.exact <= 1
+
+
+def test_an_order_that_was_not_run_is_named(found):
+    with pytest.raises(
+        ValueError, match="`objective` must be one of 'next_token', 'reversed', got"
+    ):
+        found.accuracies("teacherless")

@@ -2,16 +2,27 @@
 
 import sys
 import types
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Literal
 
+import pandas as pd
 from pydantic import BaseModel, Field
 
 from ntpcompanion.workflow.site.experiment_fields import add_fields
 
 
+@dataclass(frozen=True)
+class Shape:
+    width: int
+    layers: int
+
+
 class Plan(BaseModel):
     draws: Annotated[int, Field(ge=1, description="of `rng`, at least |1|")]
     seed: int = 3
+    sizes: tuple[Annotated[int, Field(ge=1, lt=9)], ...] | None = None
+    way: Literal["a", "b"]
+    shape: Shape
 
 
 class Row(BaseModel):
@@ -29,7 +40,7 @@ class Result(BaseModel):
         More.
         """
 
-    def at(self, draw: int):
+    def at(self, draw: int) -> pd.DataFrame:
         """One row."""
 
     def _private(self):
@@ -51,11 +62,14 @@ def test_fields_properties_and_methods_are_listed():
     assert [line for line in lines if line.strip()] == [
         "Run.",
         ".. dropdown:: Fields of the plan",
-        r"   - ``draws``: of ``rng``\, at least \|1\|",
-        "   - ``seed``: by default 3",
+        r"   - ``draws: int >= 1``: of ``rng``\, at least \|1\|",
+        "   - ``seed: int``: by default 3",
+        "   - ``sizes: tuple[int >= 1 < 9, ...] | None``: by default None",
+        "   - ``way: 'a' | 'b'``: ",
+        "   - ``shape: Shape(width, layers)``: ",
         ".. dropdown:: What the result offers",
-        "   - ``rows``: of each ``mean``",
-        "   - ``at(draw)``: One row.",
+        "   - ``rows: tuple[Row, ...]``: of each ``mean``",
+        "   - ``at(draw) -> DataFrame``: One row.",
         "   - ``table``: A row for each draw.",
     ]
 
