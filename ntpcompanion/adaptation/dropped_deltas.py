@@ -38,6 +38,7 @@ def dropped_moments(
 
     Examples
     --------
+    >>> from ntpcompanion.adaptation.dropped_deltas import dropped_moments
     >>> dropped_moments([1.0, 1.0], p=0.5, q=0.5)
     (0.0, 2.0)
     """
@@ -63,6 +64,7 @@ def least_error_divisor(p: Probability, ratio: Annotated[float, Range(0)]) -> fl
 
     Examples
     --------
+    >>> from ntpcompanion.adaptation.dropped_deltas import least_error_divisor
     >>> round(least_error_divisor(0.9, 0.5), 6)
     0.55
     """
@@ -101,6 +103,7 @@ def dropped_bound(
 
     Examples
     --------
+    >>> from ntpcompanion.adaptation.dropped_deltas import dropped_bound
     >>> round(dropped_bound([1.0], 0.99, 0.009, root=False), 1)  # the error may be 99
     49.6
     """
@@ -115,6 +118,7 @@ def violation(contributions: Few, p: Probability, bound: Annotated[float, Range(
 
     Examples
     --------
+    >>> from ntpcompanion.adaptation.dropped_deltas import violation
     >>> round(violation([1.0], p=0.99, bound=50.0), 9)  # the error is 99 if the term is kept
     0.01
     """
@@ -148,6 +152,7 @@ def worst_violations(
 
     Examples
     --------
+    >>> from ntpcompanion.adaptation.dropped_deltas import worst_violations
     >>> float(worst_violations([1], [0.99], [0.009], seed=0)["without root"].round(3).iloc[0])
     1.111
     """

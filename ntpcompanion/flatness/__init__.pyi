@@ -16,7 +16,8 @@ from .ensemble import follow_adam as follow_adam
 from .fisher_bias import fisher_bias as fisher_bias
 from .averages import mean_and_error as mean_and_error
 from .averages import at_rate_zero as at_rate_zero
-from . import toy_models as toy_models
+from .toy_models import bernoulli as bernoulli
+from .toy_models import imbalance as imbalance
 
 __all__ = [
     "FlatModule",
@@ -37,5 +38,6 @@ __all__ = [
     "fisher_bias",
     "mean_and_error",
     "at_rate_zero",
-    "toy_models",
+    "bernoulli",
+    "imbalance",
 ]

@@ -36,7 +36,28 @@ def bernoulli(probability: Probability, a: NotZero) -> ToyModel:
     Everything is known: tr ∇²L = p(1−p)(a² + b²) on Γ = {ab = logit p}, and a² − b² = D decays
     along the limiting flow with batch size B like D(t) = D(0) e^{−p(1−p)t/B}.
 
-    Raises ValueError unless 0 < p < 1 and a ≠ 0.
+    Parameters
+    ----------
+    probability
+        p, between 0 and 1.
+    a
+        the first parameter, not 0.
+
+    Returns
+    -------
+    ToyModel
+        the model, and the point of Γ with this a.
+
+    Raises
+    ------
+    ValueError
+        p outside of (0, 1), or a = 0.
+
+    Examples
+    --------
+    >>> from ntpcompanion.flatness import bernoulli
+    >>> bernoulli(0.5, 2.0).start.tolist()
+    [2.0, 0.0]
     """
     distribution = torch.tensor([[1 - probability, probability]], dtype=torch.float64)
 
@@ -51,7 +72,25 @@ def bernoulli(probability: Probability, a: NotZero) -> ToyModel:
 
 
 def imbalance(thetas: Float[Tensor, "*any 2"]) -> Float[Tensor, "*any"]:
-    """D = a² − b² of the Bernoulli model: what its flow lets decay."""
+    """D = a² − b² of the Bernoulli model: what its flow lets decay.
+
+    Parameters
+    ----------
+    thetas
+        (..., 2), points (a, b).
+
+    Returns
+    -------
+    Tensor
+        (...), D of each.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from ntpcompanion.flatness import imbalance
+    >>> imbalance(torch.tensor([[2.0, 1.0]])).tolist()
+    [3.0]
+    """
     a, b = thetas.unbind(-1)
     return a**2 - b**2
 

@@ -128,7 +128,8 @@ def with_free_multiplier(
     table: ContextTable, svm: Float[np.ndarray, "V d"], rng: np.random.Generator
 ) -> ContextTable:
     """One more context, followed by one token, that has a margin of exactly 1 in W^mm: W^mm solves
-    the next-token SVM as before, without it, so its multiplier is zero.
+    the next-token SVM as before, without it, so its multiplier is zero. Raises ValueError if no
+    context can have such a margin.
     """
     tried = rng.standard_normal((TRIED, table.dim))
     gap = np.diff(np.sort(tried @ svm.T)[:, -2:])[:, 0] / np.linalg.norm(tried, axis=1)

@@ -205,7 +205,9 @@ def run(plan: Plan) -> Result:
 
 
 def separable_tables(plan: Sizes, num_contexts: int) -> list[Solved]:
-    """The first `tables` separable ones of the random tables of a plan, with their W^mm."""
+    """The first `tables` separable ones of the random tables of a plan, with their W^mm. Raises
+    ValueError if there are not so many among ten times as many.
+    """
     solved: list[Solved] = []
     sizes = num_contexts, plan.vocab_size, plan.support_size, plan.dim
     for draw in range(ATTEMPTS * plan.tables):

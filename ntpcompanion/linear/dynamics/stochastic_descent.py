@@ -96,7 +96,7 @@ def descend_many(
     ... )
     >>> found.shape
     (2, 4, 3, 2)
-    >>> bool((found[..., 2, 0] < found[..., :2, 0].min(axis=-1) - 3).all())  # the third token loses
+    >>> bool((found[-1, :, 2, 0] < found[-1, :, :2, 0].min(axis=-1)).all())  # the third token loses
     True
     """
     shape = (len(tables), tables[0].vocab_size, tables[0].dim)

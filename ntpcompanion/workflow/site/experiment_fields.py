@@ -52,9 +52,9 @@ def _entries(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
             signature = inspect.signature(function)
             arguments = f"({', '.join([*signature.parameters][1:])})"
             called = name if isinstance(member, property) else name + arguments
-            given = "" if signature.return_annotation is inspect.Signature.empty else " -> "
-            given += _type(signature.return_annotation) if given else ""
-            yield called + given, (inspect.getdoc(function) or "").split("\n\n")[0]
+            result = "" if signature.return_annotation is inspect.Signature.empty else " -> "
+            result += _type(signature.return_annotation) if result else ""
+            yield called + result, (inspect.getdoc(function) or "").split("\n\n")[0]
 
 
 def _type(annotation: Any) -> str:
