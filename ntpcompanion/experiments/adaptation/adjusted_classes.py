@@ -6,6 +6,7 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 from pydantic import Field
+from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
 from ntpcompanion.adaptation.logit_adjustment import Adjustment, fit_adjustment
@@ -170,6 +171,4 @@ def _chosen_ridge(logits: np.ndarray, labels: np.ndarray) -> float:
 def _validated(logits: np.ndarray, labels: np.ndarray, half: np.ndarray, ridge: float) -> float:
     each = np.eye(logits.shape[1])
     rest = fit_adjustment(logits[half], labels[half], each, ridge).apply(logits[~half])
-    rest -= rest.max(1, keepdims=True)
-    right = rest[np.arange(len(rest)), labels[~half]]
-    return float((np.log(np.exp(rest).sum(1)) - right).sum())
+    return float(-log_softmax(rest, axis=1)[np.arange(len(rest)), labels[~half]].sum())

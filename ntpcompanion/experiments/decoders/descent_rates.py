@@ -9,7 +9,8 @@ from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.experiments.decoders.stochastic_limits import Sizes, Solved, separable_tables
+from ntpcompanion.experiments.decoders.separable_tables import Solved
+from ntpcompanion.experiments.decoders.stochastic_limits import Sizes, solved_tables
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.linear.dynamics.descent import step_bound
 from ntpcompanion.linear.dynamics.stochastic_descent import descend_many
@@ -99,8 +100,8 @@ def run(plan: Plan) -> Result:
     >>> [each.strict for each in found.approaches]
     [True, True, False, False]
     """
-    solved = separable_tables(plan, plan.num_contexts)
-    fewer = separable_tables(plan, plan.num_contexts - 1)
+    solved = solved_tables(plan, plan.num_contexts)
+    fewer = solved_tables(plan, plan.num_contexts - 1)
     for index, pair in enumerate(fewer):
         rng = stream(plan.seed, f"further context {index}")
         solved.append((with_free_multiplier(*pair, rng), pair[1]))

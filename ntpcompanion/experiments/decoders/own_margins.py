@@ -2,11 +2,10 @@
 successors?
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Float
 from pydantic import Field, model_validator
 
 from ntpcompanion.checks import checked, need
@@ -16,7 +15,7 @@ from ntpcompanion.linear.dynamics.steepest_descent import (
     largest_curvature,
     steepest_descent,
 )
-from ntpcompanion.linear.svm.norm_margins import Norm, NormMargin, widest_margin
+from ntpcompanion.linear.svm.norm_margins import Norm, NormMargin, solve_norm_margin
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
@@ -29,7 +28,7 @@ RATES: dict[Schedule, tuple[float, float]] = {
     "1/√k": (1.0, -0.5),
     "1/k": (4.0, -1.0),
 }
-PARTS = (27, 9, 3, 1)  # decoders are kept after these parts of all steps
+PARTS = (3, 1)  # decoders are kept after these parts of all steps
 SHOWN: Schedule = "1/√k"  # where a question does not ask for another
 RUN = need("size", "any(row.size == size for row in self.rows)", "be one of those of the plan")
 
@@ -73,14 +72,9 @@ class Row(experiment.Result):
     size: Annotated[int, Field(description="S")]
     table: Annotated[int, Field(description="number")]
     fractions: Annotated[
-        tuple[float, ...],
-        Field(description="of the widest margin, after 1/27, 1/9, 1/3 of the steps and at the end"),
+        tuple[float, float],
+        Field(description="of the widest margin, after a third of the steps and at the end"),
     ]
-    growth: Annotated[
-        float | None,
-        Field(description="the same of what the last two thirds add; None if they add nothing"),
-    ]
-    excess: Annotated[float, Field(description="of the last decoder above the entropy, nats")]
     slope: Annotated[
         float, Field(description="least proved fraction of the steepest slope, last two thirds")
     ]
@@ -136,6 +130,12 @@ class Result(experiment.Result):
             {size: self.select(norm, size, **kind).fraction.to_numpy() for size in sizes}  # type: ignore[arg-type]
         )
 
+    def proved_slope(self, size: int) -> float:
+        """The smallest proved fraction of the steepest slope outside of F, in the last two thirds
+        of the separate steps, of all norms.
+        """
+        return float(min(self.select(norm, size, rule="separate").slope.min() for norm in NORMS))
+
     @property
     def ends(self) -> pd.DataFrame:
         """Mean fractions at the end: a row for each norm, rule, schedule and β, and a column
@@ -183,7 +183,7 @@ def run(plan: Plan) -> Result:
     rows: list[Row] = []
     gaps: list[float] = []
     for norm in NORMS:
-        widest = [widest_margin(table, norm) for table in tables]
+        widest = [solve_norm_margin(table, norm) for table in tables]
         gaps += [answer.gap for answer in widest]
         sizes = np.array([answer.size for answer in widest])
         schedules: dict[Schedule | None, np.ndarray] = {
@@ -231,7 +231,9 @@ def _descended(
             size=plan.sizes[i % len(plan.sizes)],
             table=i // len(plan.sizes),
             slope=float(path.slope[-1, i + number * len(tables)]),
-            **_measured(table, answer, path.weights[:, i + number * len(tables)]),
+            fractions=tuple(
+                answer.fractions(table, path.weights[:, i + number * len(tables)]).tolist()
+            ),
         )
         for number, schedule in enumerate(rates)
         for i, (table, answer) in enumerate(zip(tables, widest, strict=True))
@@ -250,15 +252,3 @@ def _nested_tables(plan: Plan, number: int) -> list[ContextTable]:
         p /= p.sum(axis=1, keepdims=True)
         tables.append(ContextTable(embeddings, p, np.full(m, 1 / m)))
     return tables
-
-
-def _measured(
-    table: ContextTable, widest: NormMargin, decoders: Float[np.ndarray, "kept V d"]
-) -> dict[str, Any]:
-    grown = decoders[-1] - decoders[-2]
-    *fractions, growth = widest.fractions(table, np.concatenate([decoders, [grown]])).tolist()
-    return {
-        "fractions": tuple(fractions),
-        "growth": None if np.isnan(growth) else growth,
-        "excess": table.excess(decoders[-1]),
-    }

@@ -7,14 +7,14 @@ import pandas as pd
 from pydantic import Field, field_validator
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.decoders.separable_tables import separable_tables
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
-from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
-ATTEMPTS = 10  # tables drawn for each that is wanted
+TOLERANCE = 1e-6  # of the next-token SVM, relative
 
 
 class Plan(experiment.Plan):
@@ -115,19 +115,11 @@ def run(plan: Plan) -> Result:
     >>> bool((result.table.largest_margin < 1 + 1e-6).all())
     True
     """
-    tables: list[Table] = []
     sizes = plan.num_contexts, plan.vocab_size, plan.support_size, plan.dim
-    for draw in range(ATTEMPTS * plan.draws):
-        table = ContextTable.random(*sizes, stream(plan.seed, f"table {draw}"))
-        svm = solve_ntp_svm(table).weights
-        if svm is not None:
-            tables.append(_compare(plan, table, svm))
-        if len(tables) == plan.draws:
-            return Result(tables=tuple(tables), drawn=draw + 1)
-    raise ValueError(
-        f"`dim` = {plan.dim} is too small: {len(tables)} of {ATTEMPTS * plan.draws} tables are "
-        "separable. Take more dimensions or fewer contexts."
+    solved, drawn = separable_tables(
+        sizes, plan.draws, lambda draw: stream(plan.seed, f"table {draw}"), tol=TOLERANCE
     )
+    return Result(tables=tuple(_compare(plan, *pair) for pair in solved), drawn=drawn)
 
 
 def _compare(plan: Plan, table: ContextTable, svm: np.ndarray) -> Table:

@@ -2,7 +2,7 @@
 fluctuate within the supports?
 """
 
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -10,15 +10,15 @@ from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.decoders.separable_tables import Solved, separable_tables
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
+from ntpcompanion.linear.dynamics.decomposed_loss import split_bases
 from ntpcompanion.linear.dynamics.stochastic_descent import descend_many, stationary_covariance
 from ntpcompanion.linear.separability.compatibility import require_compatible
-from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
-ATTEMPTS = 10  # tables drawn for each that is wanted
 POINTS = 7  # decoders of a run: half a decade of steps apart, the last after all
 WINDOW = 4  # points between the two whose difference is called growth: two decades
 SNAPSHOTS = 400  # decoders from which a stationary variance is measured
@@ -34,7 +34,6 @@ ARMS = {
     "larger step": (1, "large_rate", 0.0, 5),
     "decaying step": (1, "large_rate", 0.5, 5),
 }
-Solved = tuple[ContextTable, Float[np.ndarray, "V d"]]
 Numbers = tuple[float, ...]
 
 
@@ -199,37 +198,40 @@ def run(plan: Plan) -> Result:
     >>> bool(found.last("SGD, B = 1", "rest_distance").mean < 0.05)
     True
     """
-    solved = separable_tables(plan, plan.num_contexts)
-    paths = tuple(path for arm in ARMS for path in _descend(plan, arm, solved))
-    return Result(paths=paths, fluctuations=_fluctuations(plan, solved))
+    split = [
+        _Split(table, svm, require_compatible(table).finite_part, split_bases(table).finite)
+        for table, svm in solved_tables(plan, plan.num_contexts)
+    ]
+    paths = tuple(path for arm in ARMS for path in _descend(plan, arm, split))
+    return Result(paths=paths, fluctuations=_fluctuations(plan, split))
 
 
-def separable_tables(plan: Sizes, num_contexts: int) -> list[Solved]:
-    """The first `tables` separable ones of the random tables of a plan, with their W^mm. Raises
-    ValueError if there are not so many among ten times as many.
+class _Split(NamedTuple):
+    table: ContextTable
+    svm: Float[np.ndarray, "V d"]
+    finite: Float[np.ndarray, "V d"]  # W*
+    basis: Float[np.ndarray, "f V d"]  # of F
+
+
+def solved_tables(plan: Sizes, num_contexts: int) -> list[Solved]:
+    """The separable tables of a plan, with another number of contexts. Raises ValueError if hardly
+    a table is separable.
     """
-    solved: list[Solved] = []
-    sizes = num_contexts, plan.vocab_size, plan.support_size, plan.dim
-    for draw in range(ATTEMPTS * plan.tables):
-        table = ContextTable.random(*sizes, stream(plan.seed, f"table {draw} of {num_contexts}"))
-        svm = solve_ntp_svm(table, tol=1e-10).weights
-        if svm is not None:
-            solved.append((table, svm))
-        if len(solved) == plan.tables:
-            return solved
-    raise ValueError(
-        f"`dim` = {plan.dim} is too small: {len(solved)} of {ATTEMPTS * plan.tables} tables are "
-        "separable. Take more dimensions or fewer contexts."
-    )
+    return separable_tables(
+        (num_contexts, plan.vocab_size, plan.support_size, plan.dim),
+        plan.tables,
+        lambda draw: stream(plan.seed, f"table {draw} of {num_contexts}"),
+        tol=1e-10,
+    )[0]
 
 
-def _descend(plan: Plan, arm: str, solved: list[Solved]) -> list[Path]:
+def _descend(plan: Plan, arm: str, split: list[_Split]) -> list[Path]:
     batch_size, rate, power, part = ARMS[arm]
     seeds, steps = 1 if batch_size is None else plan.seeds, plan.steps // part
     keep = (steps / 10 ** (np.arange(POINTS)[::-1] / 2)).round().astype(int).tolist()
-    runs = [(i, seed) for i in range(len(solved)) for seed in range(seeds)]
+    runs = [(i, seed) for i in range(len(split)) for seed in range(seeds)]
     weights = descend_many(
-        [solved[i][0] for i, _ in runs],
+        [split[i].table for i, _ in runs],
         [stream(plan.seed, f"{arm} on {i}, {seed}") for i, seed in runs],
         learning_rate=getattr(plan, rate),
         batch_size=batch_size,
@@ -239,7 +241,7 @@ def _descend(plan: Plan, arm: str, solved: list[Solved]) -> list[Path]:
     )
     time = np.cumsum(getattr(plan, rate) * np.arange(1.0, steps + 1) ** -power)[np.array(keep) - 1]
     return [
-        _path(arm, i, keep, np.log(time), weights[:, run], solved[i])
+        _path(arm, i, keep, np.log(time), weights[:, run], split[i])
         for run, (i, _) in enumerate(runs)
     ]
 
@@ -250,12 +252,11 @@ def _path(
     steps: list[int],
     log_times: Float[np.ndarray, " n"],
     weights: Float[np.ndarray, "n V d"],
-    solved: Solved,
+    split: _Split,
 ) -> Path:
-    table, svm = solved
-    modes, _, _ = stationary_covariance(table, learning_rate=1.0, batch_size=1)
-    inside = np.tensordot(np.tensordot(weights, modes, ([1, 2], [1, 2])), modes, 1)
-    rest, error = weights - inside, inside - require_compatible(table).finite_part
+    table, svm, finite, basis = split
+    inside = np.tensordot(np.tensordot(weights, basis, ([1, 2], [1, 2])), basis, 1)
+    rest, error = weights - inside, inside - finite
     offset = rest - log_times[:, None, None] * svm
     q = np.exp(table.embeddings @ weights.swapaxes(1, 2))
     off = np.where(table.support.toarray(), 0.0, q).sum(axis=2) / q.sum(axis=2)
@@ -272,27 +273,26 @@ def _path(
     return Path(arm=arm, table=index, steps=tuple(steps), **series)
 
 
-def _fluctuations(plan: Plan, solved: list[Solved]) -> tuple[Fluctuation, ...]:
+def _fluctuations(plan: Plan, split: list[_Split]) -> tuple[Fluctuation, ...]:
     steps = plan.steps // 2
     keep = np.unique(np.linspace(steps // 2, steps, SNAPSHOTS).astype(int))
-    finite = [require_compatible(table).finite_part for table, _ in solved]
-    runs = [(i, seed) for i in range(len(solved)) for seed in range(plan.seeds)]
+    runs = [(i, seed) for i in range(len(split)) for seed in range(plan.seeds)]
     weights = descend_many(
-        [solved[i][0] for i, _ in runs],
+        [split[i].table for i, _ in runs],
         [stream(plan.seed, f"fluctuation on {i}, {seed}") for i, seed in runs],
         learning_rate=plan.small_rate,
         batch_size=SMALL_BATCH,
         steps=steps,
         keep=keep.tolist(),
-        start=np.array([finite[i] + FAR * solved[i][1] for i, _ in runs]),
-    ).reshape(len(keep), len(solved), plan.seeds, *finite[0].shape)
+        start=np.array([split[i].finite + FAR * split[i].svm for i, _ in runs]),
+    ).reshape(len(keep), len(split), plan.seeds, *split[0].finite.shape)
     fluctuations = []
-    for i, (table, _) in enumerate(solved):
+    for i, (table, _, finite, _) in enumerate(split):
         modes, curvature, variance = stationary_covariance(
             table, learning_rate=plan.small_rate, batch_size=SMALL_BATCH
         )
         forgotten = (1 - plan.small_rate * curvature) ** (2 * keep[:, None])
-        along = np.tensordot(weights[:, i] - finite[i], modes, ([2, 3], [1, 2]))
+        along = np.tensordot(weights[:, i] - finite, modes, ([2, 3], [1, 2]))
         fluctuations.append(
             Fluctuation(
                 curvature=tuple(curvature.tolist()),

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ntpcompanion.checks import checked
+from ntpcompanion.linear.dynamics.decomposed_loss import split_bases
 from ntpcompanion.linear.separability.certificates import check_weights
 from ntpcompanion.linear.svm.margin_programs import (
     ProgramAnswer,
@@ -137,7 +138,7 @@ PROGRAMS = {
 
 
 @checked
-def widest_margin(table: ContextTable, norm: Norm) -> NormMargin:
+def solve_norm_margin(table: ContextTable, norm: Norm) -> NormMargin:
     """Minimize the norm of W subject to ties on the supports and margins of at least 1 off them.
 
     Parameters
@@ -166,9 +167,9 @@ def widest_margin(table: ContextTable, norm: Norm) -> NormMargin:
     --------
     >>> import numpy as np
     >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.svm.norm_margins import widest_margin
+    >>> from ntpcompanion.linear.svm.norm_margins import solve_norm_margin
     >>> p = np.array([[0.5, 0.5, 0.0]])
-    >>> answer = widest_margin(ContextTable(np.ones((1, 1)), p, np.ones(1)), "max")
+    >>> answer = solve_norm_margin(ContextTable(np.ones((1, 1)), p, np.ones(1)), "max")
     >>> answer.weights.round(6).ravel().tolist(), round(answer.size, 6)
     ([0.5, 0.5, -0.5], 0.5)
     """
@@ -206,13 +207,6 @@ def dual_norm(matrices: Float[np.ndarray, "n V d"], norm: Norm) -> Float[np.ndar
 
 
 def projector_onto_F(table: ContextTable) -> Float[np.ndarray, "n n"]:
-    """P_F as a matrix on the V d entries of W row by row. One singular value decomposition of (m V,
-    V d).
-    """
-    support = table.support.toarray().astype(float)
-    shares = support / table.support_sizes[:, None]
-    ties = support[:, :, None] * (np.eye(table.vocab_size) - shares[:, None, :])
-    spanning = (ties[..., None] * table.embeddings[:, None, None, :]).reshape(support.size, -1)
-    _, scale, right = np.linalg.svd(spanning, full_matrices=False)
-    basis = right[scale > ROUNDING * max(float(scale[0]), 1e-300)]
+    """P_F as a matrix on the V d entries of W row by row. Cost that of `split_bases`."""
+    basis = split_bases(table).finite.reshape(-1, table.vocab_size * table.dim)
     return np.asarray(basis.T @ basis)

@@ -1,11 +1,13 @@
 """Data from a file, checked against the type that their reader expects."""
 
+from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.yaml_files import read_yaml
 
 SHOWN = 60  # characters of a value that does not fit
 
@@ -37,6 +39,13 @@ def validate(data: object, shape: Any, where: str) -> Any:
     except ValidationError as error:
         faults = [_fault(fault) for fault in error.errors()]
     raise WorkflowError(f"{where}: " + "; ".join(faults) + ".")
+
+
+def read_optional(path: Path, shape: Any) -> Any:
+    """The content of a YAML file as a value of the type `shape`; None where there is no file.
+    Raises WorkflowError naming what does not fit.
+    """
+    return validate(read_yaml(path), shape, str(path)) if path.is_file() else None
 
 
 def _fault(fault: ErrorDetails) -> str:

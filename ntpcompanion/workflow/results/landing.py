@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import validate
+from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters.cards import Card
 from ntpcompanion.workflow.chapters.figures import SVG_MIME
@@ -80,10 +80,7 @@ def read_landing(project: Project) -> Landing | None:
     """The content of `book/landing.yml`; None where there is none. Raises WorkflowError naming what
     does not fit.
     """
-    path = project.book / "landing.yml"
-    if not path.is_file():
-        return None
-    landing: Landing = validate(read_yaml(path), Landing, str(path))
+    landing: Landing | None = read_optional(project.book / "landing.yml", Landing)
     return landing
 
 

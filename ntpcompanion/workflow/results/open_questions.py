@@ -6,8 +6,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.results.paper_statements import known_places
@@ -39,10 +38,7 @@ def read_questions(project: Project) -> list[Question] | None:
     """The content of `book/open_questions.yml`; None where there is none. Raises WorkflowError
     naming what does not fit.
     """
-    path = project.book / FILE
-    if not path.is_file():
-        return None
-    questions: list[Question] = validate(read_yaml(path), list[Question], str(path))
+    questions: list[Question] | None = read_optional(project.book / FILE, list[Question])
     return questions
 
 

@@ -7,8 +7,7 @@ from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
@@ -44,10 +43,7 @@ def read_stated(project: Project) -> Listed | None:
     """The content of `book/statements.yml`; None where there is none. Raises WorkflowError naming
     what does not fit.
     """
-    path = project.book / FILE
-    if not path.is_file():
-        return None
-    listed: Listed = validate(read_yaml(path), Listed, str(path))
+    listed: Listed | None = read_optional(project.book / FILE, Listed)
     return listed
 
 

@@ -72,3 +72,10 @@ def test_estimates_are_over_the_tables_of_one_kind(found):
 def test_a_size_without_runs_is_named(found):
     with pytest.raises(ValueError, match="`size` must be one of those of the plan, got 3"):
         found.fraction("max", 3)
+
+
+def test_the_proved_slope_is_the_smallest_of_the_separate_runs(found):
+    slopes = [row.slope for row in found.rows if (row.rule, row.size) == ("separate", 2)]
+    shown = [row.slope for row in found.rows
+             if (row.rule, row.size, row.schedule) == ("separate", 2, "1/√k")]  # fmt: skip
+    assert min(slopes) <= found.proved_slope(2) == min(shown) <= 1 + 1e-9

@@ -28,7 +28,7 @@ PLAN = stochastic_limits.Plan.from_json(RIGHT)
 
 
 def test_gradient_descent_is_measured_as_by_descent(found):
-    for i, (table, svm) in enumerate(stochastic_limits.separable_tables(PLAN, 4)):
+    for i, (table, svm) in enumerate(stochastic_limits.solved_tables(PLAN, 4)):
         (path,) = [each for each in found.paths if (each.arm, each.table) == ("GD", i)]
         weights = [
             each.weights
@@ -110,13 +110,13 @@ def test_rates_of_descent():
 
 
 def test_tokens_with_one_vector_are_named():
-    table, svm = stochastic_limits.separable_tables(PLAN, 4)[0]
+    table, svm = stochastic_limits.solved_tables(PLAN, 4)[0]
     with pytest.raises(ValueError, match="`num_contexts` is too small"):
         descent_rates.with_free_multiplier(table, np.tile(svm[:1], (5, 1)), stream(0, "h"))
 
 
 def test_the_further_context_leaves_the_solution_and_has_no_multiplier():
-    for i, (table, svm) in enumerate(stochastic_limits.separable_tables(PLAN, 4)):
+    for i, (table, svm) in enumerate(stochastic_limits.solved_tables(PLAN, 4)):
         longer = descent_rates.with_free_multiplier(table, svm, stream(0, f"{i}"))
         solution = solve_ntp_svm(longer, tol=1e-10)
         assert np.allclose(solution.weights, svm, atol=1e-7)

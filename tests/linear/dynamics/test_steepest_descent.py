@@ -17,7 +17,7 @@ from ntpcompanion.linear.svm.norm_margins import (
     decoder_norm,
     dual_norm,
     projector_onto_F,
-    widest_margin,
+    solve_norm_margin,
 )
 from ntpcompanion.randomness import stream
 
@@ -126,7 +126,7 @@ def test_separate_steps_do_as_a_general_solver_does(norm):
 
 @pytest.mark.parametrize("norm", NORMS)
 def test_separate_steps_maximize_the_margin_and_find_the_odds(norm):
-    sizes = [widest_margin(case, norm) for case in CASES]
+    sizes = [solve_norm_margin(case, norm) for case in CASES]
     k = np.arange(1, 1001)
     rates = np.array([answer.size for answer in sizes])[:, None] / np.sqrt(k)
     path = steepest_descent(CASES, norm=norm, rates=rates, keep=[1000], rule="separate")

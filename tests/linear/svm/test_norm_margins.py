@@ -11,7 +11,7 @@ from ntpcompanion.linear.svm.norm_margins import (
     dual_norm,
     least_spectral_norm,
     projector_onto_F,
-    widest_margin,
+    solve_norm_margin,
 )
 from ntpcompanion.randomness import stream
 from tests.linear.cases import table
@@ -39,7 +39,7 @@ def plain_dual(G, norm):
 def test_multipliers_prove_that_no_decoder_is_smaller(shape, norm):
     for seed in range(7):
         case = ContextTable.random(*shape, stream(seed, "norms"))
-        answer = widest_margin(case, norm)
+        answer = solve_norm_margin(case, norm)
         for j, h in enumerate(case.embeddings):
             logits, inside = answer.weights @ h, case.distributions.toarray()[j] > 0
             assert np.ptp(logits[inside]) < 1e-8
@@ -61,7 +61,7 @@ def test_one_context_is_in_closed_form(norm):
     h = np.array([3.0, -4.0])
     u = np.array([1, 1, -1]) / 2 if norm == "max" else np.array([1, 1, -2]) / 3
     size = {"max": 0.5 / 7, "frobenius": (2 / 3) ** 0.5 / 5, "spectral": (2 / 3) ** 0.5 / 5}[norm]
-    answer = widest_margin(table([h], [[1, 1, 0]]), norm)
+    answer = solve_norm_margin(table([h], [[1, 1, 0]]), norm)
     assert answer.size == pytest.approx(size, rel=1e-6)
     right = np.sign(h) / 7 if norm == "max" else h / 25
     moved = answer.weights - np.outer(u, right)
@@ -78,13 +78,13 @@ def test_the_spectral_program_agrees_with_another_form_of_it():
         constraints += [(W[first] - W[z]) @ h == 0 for z in others]
         constraints += [(W[first] - W[v]) @ h >= 1 for v in np.flatnonzero(p == 0)]
     least = cp.Problem(cp.Minimize(t), constraints).solve(solver=cp.SCS, eps=1e-7)
-    assert widest_margin(case, "spectral").size == pytest.approx(least, rel=1e-4)
+    assert solve_norm_margin(case, "spectral").size == pytest.approx(least, rel=1e-4)
 
 
 def test_the_frobenius_decoder_is_the_next_token_svm():
     case = ContextTable.random(5, 4, 2, 6, stream(0, "svm"))
     svm = solve_ntp_svm(case, tol=1e-9).weights
-    answer = widest_margin(case, "frobenius")
+    answer = solve_norm_margin(case, "frobenius")
     np.testing.assert_allclose(answer.weights, svm, atol=1e-5)
 
 
@@ -115,7 +115,7 @@ def test_the_projector_is_that_onto_F(size):
 @pytest.mark.parametrize("norm", NORMS)
 def test_the_widest_margin_has_the_fraction_one_and_no_decoder_more(norm):
     case = ContextTable.random(4, 5, 2, 5, stream(1, "fractions"))
-    answer = widest_margin(case, norm)
+    answer = solve_norm_margin(case, norm)
     rng = stream(1, "any")
     inside = project_onto_F(case, rng.standard_normal((5, 5)))
     same = [answer.weights, 3 * answer.weights + inside + rng.standard_normal(5)]
@@ -129,5 +129,5 @@ def test_the_widest_margin_has_the_fraction_one_and_no_decoder_more(norm):
 @pytest.mark.parametrize("norm", NORMS)
 def test_a_table_that_is_not_separable_is_rejected(norm):
     with pytest.raises(ValueError, match="`table` is not separable"):
-        widest_margin(table([[1.0], [1.0]], [[1, 0], [0, 1]]), norm)
+        solve_norm_margin(table([[1.0], [1.0]], [[1, 0], [0, 1]]), norm)
     assert least_spectral_norm(table([[1.0], [1.0]], [[1, 0], [0, 1]])) is None
