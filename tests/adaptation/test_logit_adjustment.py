@@ -76,3 +76,13 @@ def test_labels_and_features_are_those_of_the_classes():
         fit_adjustment([[1.0, 0.0]], np.array([2]), np.eye(2))
     with pytest.raises(ValueError, match="`features`"):
         fit_adjustment([[1.0, 0.0]], np.array([1]), np.eye(3))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_full_steps_that_overshoot_are_shortened(seed):
+    logits, labels, _ = draw(seed)
+    far = 60 * logits[::-1]  # confident and wrong
+    found = fit_adjustment(far, labels, np.eye(CLASSES), 0.01)
+    point = np.append(found.scale, found.coefficients)
+    theirs = minimize(loss, np.zeros(CLASSES + 1), (far, labels, np.eye(CLASSES), 0.01), tol=1e-10)
+    assert loss(point, far, labels, np.eye(CLASSES), 0.01) == pytest.approx(theirs.fun, abs=1e-6)

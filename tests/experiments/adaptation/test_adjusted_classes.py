@@ -1,6 +1,9 @@
 import numpy as np
 import pytest
+from scipy.special import softmax
+from sklearn.metrics import log_loss
 
+from ntpcompanion.adaptation import fit_adjustment
 from ntpcompanion.experiments.adaptation import adjusted_classes
 from tests.experiments.cases import small_run
 
@@ -32,3 +35,22 @@ def test_shuffled_attributes_say_nothing(found):
     """They can only change the scale and two numbers: far from the gain of the right ones."""
     right, null = (found.gain(way, "none", 200).mean for way in ("map", "shuffled"))
     assert abs(null) < right / 2
+
+
+def test_the_ridge_is_chosen_by_the_loss_of_the_other_half():
+    rng = np.random.default_rng(0)
+    labels = rng.permutation(np.repeat(np.arange(6), 4))
+    logits = 3 * np.eye(6)[labels] + 2 * rng.standard_normal((24, 6)) + rng.standard_normal(6)
+    half = np.arange(24) % 2 == 0
+    losses = []
+    for ridge in adjusted_classes.RIDGES:
+        held_out = 0.0
+        for first in (half, ~half):
+            fitted = fit_adjustment(logits[first], labels[first], np.eye(6), ridge)
+            theirs = softmax(fitted.apply(logits[~first]), axis=1)
+            held_out += 12 * log_loss(labels[~first], theirs, labels=range(6))
+        losses.append(held_out)
+        ours = [adjusted_classes._validated(logits, labels, each, ridge) for each in (half, ~half)]
+        assert sum(ours) == pytest.approx(held_out)
+    chosen = adjusted_classes._chosen_ridge(logits, labels)
+    assert chosen == adjusted_classes.RIDGES[int(np.argmin(losses))]
