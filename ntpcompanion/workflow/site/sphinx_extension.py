@@ -25,6 +25,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.set_html_assets_policy("always")
     app.connect("env-updated", _note_files)
     app.connect("html-page-context", _complete)
+    app.setup_extension("sphinx.ext.autodoc")  # whose event it is; a book may not list it itself
     app.connect("autodoc-process-docstring", add_fields)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
