@@ -108,6 +108,17 @@ class DroppedEffects:
         )
         return mean_effect(means.divergence / means.predicted)
 
+    def pull_effect(self, p: float = 0.0) -> Effect:
+        """What a pull to the start adds to the loss of held-out tokens (nats a token), with the
+        fraction p dropped by DARE, or nothing where p is 0; paired by part of the text.
+        """
+        if p:
+            rows = self.table[(self.table.method == "unbiased") & (self.table.p == p)]
+            losses = rows.groupby(["change", "segment"]).loss.mean()
+        else:
+            losses = self.tunings.set_index(["change", "segment"]).loss_after.sort_index()
+        return paired_effect(after=losses["pulled"], before=losses["large"])
+
     def kept_table(self, changes: Sequence[Change]) -> pd.DataFrame:
         """Means over parts: a row for each change and p, a column for each method."""
         means = self.by_part.groupby(["change", "p", "method"]).mean().unstack("method")

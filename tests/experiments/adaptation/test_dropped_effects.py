@@ -78,6 +78,11 @@ def test_leads_are_paired_by_part(effects):
     assert effects.shrinking_lead(0.99).mean == pytest.approx(0, abs=1e-9)
 
 
+def test_effects_of_a_pull(effects):
+    assert effects.pull_effect(0.99).mean == pytest.approx(-0.5 * 0.05)
+    assert effects.pull_effect().mean == 0
+
+
 def test_ratios_and_predictions(effects):
     assert effects.ratio_of_ratios("small").mean == pytest.approx(0.2 / 0.002)
     assert effects.linearity("small", 0.9).mean == pytest.approx(2.0)
