@@ -125,3 +125,15 @@ class DroppedEffects:
         rows = means.loc[list(changes), list(METHODS)].rename(columns=METHODS)
         table: pd.DataFrame = rows.reset_index()
         return table
+
+    def loss_table(self) -> pd.DataFrame:
+        """Mean losses over parts: a row for each change, before and after the fine-tuning and with
+        what DARE and one q* for the whole model leave of it at the largest p.
+        """
+        rows = self.table[self.table.p == self.table.p.max()]
+        dropped = rows.groupby(["change", "method"]).loss.mean().unstack("method")
+        whole = self.tunings.groupby("change")[["loss_before", "loss_after"]].mean()
+        names = {"loss_before": "start", "loss_after": "fine-tuned", **METHODS}
+        columns = ["loss_before", "loss_after", "unbiased", "global", "magnitude"]
+        table: pd.DataFrame = whole.join(dropped)[columns].rename(columns=names)
+        return table.reset_index()

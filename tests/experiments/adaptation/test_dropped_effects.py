@@ -92,3 +92,6 @@ def test_table(effects):
     table = effects.kept_table(["small", "large"])
     assert list(table) == ["change", "p", *METHODS.values()]
     assert table["largest entries"].tolist() == pytest.approx([0.3, 0.2, 0.2, 0.1])
+    losses = effects.loss_table().set_index("change")
+    assert losses.loc["small", ["start", "fine-tuned"]].tolist() == [3.0, 2.5]
+    assert losses.loc["small", "largest entries"] == pytest.approx(3.0 - 0.5 * 0.2)
