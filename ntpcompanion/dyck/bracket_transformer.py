@@ -68,18 +68,8 @@ def uniform_attention(W_V: Float[np.ndarray, "m d"], u: Float[np.ndarray, " m"])
 
 @dataclass(frozen=True, eq=False)
 class Forward:
-    """What f_θ computes on N inputs.
-
-    Fields
-    ------
-    weights
-        (N, T), the attention a_τ of the first position.
-    h
-        (N, 2T), what it attends to.
-    preactivations
-        (N, m), W_V h.
-    values
-        (N,), f_θ.
+    """What f_θ computes on N inputs: the attention `weights` a_τ of the first position, what it
+    attends to (`h`), the pre-activations W_V h, and f_θ.
     """
 
     weights: Float[np.ndarray, "N T"]

@@ -113,18 +113,9 @@ class Neurons:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of one integer neuron over equally likely inputs.
-
-    Fields
-    ------
-    on
-        P, the share of inputs with v·z > 0.
-    mean
-        of σ(v·z).
-    square
-        S, the mean of σ(v·z)².
-    at_kink
-        the share of inputs with v·z = 0, where the ReLU has no derivative.
+    """Of one integer neuron over equally likely inputs: the fraction P of inputs with v·z > 0, the
+    means of σ(v·z) and of its square (S), and the fraction of inputs with v·z = 0, where the ReLU
+    has no derivative.
     """
 
     on: Fraction

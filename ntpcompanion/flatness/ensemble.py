@@ -22,13 +22,11 @@ BLOCK_DRAWS = 2**20
 
 class MeanGradient:
     """A function of thetas (replicas, d): the gradient of the mean of −log f_θ(v_i | x_i) over a
-    fresh batch for each replica.
+    fresh batch for each replica and call, drawn from the true distribution Pr(x, v). With
+    `batch_size` None it is the gradient of the population loss.
 
-    Batches are drawn from the true distribution Pr(x, v), independently in every replica and every
-    call; with `batch_size` None the gradient is that of the population loss. One forward and
-    backward pass over all n inputs of all replicas.
-
-    Raises ValueError for a batch size below 1.
+    One forward and backward pass over all n inputs of all replicas. Raises `ValueError` for a batch
+    size below 1.
     """
 
     @checked

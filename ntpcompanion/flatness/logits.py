@@ -19,16 +19,9 @@ RANDOM_OR_MIXING = (_BatchNorm, _DropoutNd)
 def check_logits(
     logits: Callable[[Tensor, Tensor], Tensor], theta: Float[Tensor, " d"], pair: Tensor
 ) -> None:
-    """Raise ValueError unless `logits(theta, pair)` is (2, classes) with at least two classes, is
-    the same when it is computed again, and has the row of the first input alone.
+    """Raise ValueError unless `logits(theta, pair)`, of two inputs, is (2, classes) with at least
+    two classes, is the same when it is computed again, and has the row of the first input alone.
 
-    Parameters
-    ----------
-    pair
-        two inputs.
-
-    Notes
-    -----
     Three evaluations. A module in training mode with dropout or batch normalization is named before
     the first.
     """

@@ -19,19 +19,8 @@ LARGEST = 500.0
 
 @dataclass(frozen=True, eq=False)
 class Distributions:
-    """Next-token distributions of m contexts and their frequencies, with what the loss needs of
-    them.
-
-    Fields
-    ------
-    probabilities
-        p (m, V), rows of sum one.
-    inside
-        (m, V), where p is positive.
-    log_probabilities
-        log p, 0 off the supports.
-    weight
-        π (m,), positive, of sum one.
+    """Next-token distributions of m contexts and their frequencies π, positive and of sum one, with
+    what the loss needs of them: where p is positive, and log p, which is 0 off the supports.
     """
 
     probabilities: Float[np.ndarray, "m V"]

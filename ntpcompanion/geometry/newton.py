@@ -32,23 +32,9 @@ def newton(
     proved: Callable[[Float[np.ndarray, " n"]], bool],
     max_iterations: int,
 ) -> tuple[Float[np.ndarray, " n"], int]:
-    """Minimize by scipy's trust-ncg, whose steps are solved for by conjugate gradients.
-
-    Parameters
-    ----------
-    problem
-        what is minimized.
-    start
-        (n,).
-    proved
-        asked after each step whether the point is good enough.
-    max_iterations
-        steps at most.
-
-    Returns
-    -------
-    tuple
-        the last point, and the number of steps.
+    """Minimize by scipy's trust-ncg, whose steps are solved for by conjugate gradients, until
+    `proved` says after a step that the point is good enough. Returns the last point and the number
+    of steps.
     """
 
     def ask(intermediate_result: OptimizeResult) -> None:

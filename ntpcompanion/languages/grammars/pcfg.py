@@ -307,17 +307,11 @@ def all_words(
     sizes: tuple[int, int],
     generator: torch.Generator,
 ) -> Int[Tensor, "kept columns"]:
-    """Expand forms until only words are left; those that outgrow the columns are dropped.
+    """Expand forms until only words are left. Those that outgrow the columns are dropped, complete
+    or not, as every symbol becomes at least one word.
 
-    Every symbol becomes at least one word, so that a form that is too long can be dropped before it
-    is complete.
-
-    Parameters
-    ----------
-    rules
-        what `cumulative` makes of the rules of each symbol: V words first, then S² pairs.
-    sizes
-        S and V.
+    `rules` is what `cumulative` makes of the rules of each symbol: V words first, then S² pairs.
+    `sizes` are S and V.
     """
     while bool((forms < PADDING).any()):
         forms = _rewritten(forms, rules, sizes, generator)

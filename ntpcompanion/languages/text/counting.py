@@ -150,12 +150,10 @@ def count_contexts(
 def refine(
     ids: Int[np.ndarray, " n"], tokens: Integer[np.ndarray, " n"], vocab_size: int
 ) -> tuple[Int[np.ndarray, " n"], Int[np.ndarray, " m"]]:
-    """Number the distinct pairs (id, token): contexts one token longer, from contexts and that
-    token.
+    """Number the distinct pairs (id, token), contexts one token longer, in lexicographic order from
+    0: the number at each of the n positions, and where each of the m pairs first occurs.
 
-    Returns the pair's number at each of the n positions, in lexicographic order from 0, and where
-    each of the m pairs first occurs. The pair is packed as id · vocab_size + token, which fits 64
-    bits for any text that fits memory: no two pairs collide.
+    A pair is packed as id · vocab_size + token, which fits 64 bits for any text that fits memory.
     """
     _, first, numbers = np.unique(
         ids * np.int64(vocab_size) + tokens, return_index=True, return_inverse=True

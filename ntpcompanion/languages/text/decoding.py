@@ -23,29 +23,9 @@ def decode_text(data: bytes, name: str) -> str:
     """The content of a UTF-8 file, with or without byte order mark; all ends of lines become line
     feeds.
 
-    Parameters
-    ----------
-    data
-        the bytes of the file.
-    name
-        its path, for the sentence of an error, where it is called `text`.
-
-    Returns
-    -------
-    str
-        the text.
-
-    Raises
-    ------
-    ValueError
-        bytes that are not UTF-8, with the command that converts them where they look like UTF-16,
-        UTF-32, Latin-1 or Windows-1252; bytes of no text at all.
-
-    Examples
-    --------
-    >>> from ntpcompanion.languages.text.decoding import decode_text
-    >>> decode_text("Größe".encode("utf-8-sig"), "mine.txt")
-    'Größe'
+    Raises `ValueError`, with the path `name` in its sentence, for bytes that are not UTF-8, with
+    the command that converts them where they look like UTF-16, UTF-32, Latin-1 or Windows-1252; and
+    for bytes of no text at all.
     """
     if encoding := next((codec for mark, codec in _MARKS.items() if data.startswith(mark)), ""):
         raise _in_other(encoding, name, "its byte order mark")

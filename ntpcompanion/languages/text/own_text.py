@@ -27,44 +27,16 @@ def check_text(
     num_words: int | None = None,
     num_sequences: int | None = None,
 ) -> list[str]:
-    """Check a text against the sizes that a table of its contexts is to have.
+    """Check a text, as `read_text` and `split_text` take it, against the sizes that a table of its
+    contexts is to have. Returns a sentence for each thing that a reader should know, though it can
+    be done: many unknown tokens, fewer sequences than asked for.
 
-    Parameters
-    ----------
-    text
-        as `read_text` takes it.
-    tokenizer
-        as `split_text` takes it.
-    vocab_size
-        V, the tokens of the table, the unknown one included.
-    context_length
-        the longest context, in tokens.
-    num_words
-        how many tokens are read, from the beginning; all if None.
-    num_sequences
-        how many sequences of `context_length` + 1 tokens the text is cut into; None if it is not.
+    `vocab_size` includes the unknown token, and `context_length` is the longest. `num_words` tokens
+    are read from the beginning, all if None, and cut into `num_sequences` of `context_length` + 1.
 
-    Returns
-    -------
-    list of str
-        a sentence for each thing that a reader should know, though it can be done: many unknown
-        tokens, fewer sequences than asked for.
-
-    Raises
-    ------
-    FileNotFoundError, ImportError, ValueError
-        as `read_text` and `split_text`; a text with fewer tokens, or fewer different ones, than
-        asked for; one token repeated; over 90 % unknown tokens.
-
-    Notes
-    -----
-    Cost that of `split_text`, and a count of the tokens.
-
-    Examples
-    --------
-    >>> from ntpcompanion.languages.text.own_text import check_text
-    >>> check_text("pydoc_data.topics", vocab_size=512, context_length=2)
-    []
+    Raises `FileNotFoundError`, `ImportError` and `ValueError` as `read_text` and `split_text`, and
+    `ValueError` for a text with fewer tokens, or fewer different ones, than asked for, one token
+    repeated, or over 90 % unknown tokens.
     """
     tokens = split_text(read_text(text).content, tokenizer).tokens
     unit = tokenizer if tokenizer in TOKENIZERS else "tokens"

@@ -10,15 +10,9 @@ from ntpcompanion.validation import as_integer
 
 
 class Passage(NamedTuple):
-    """Where a passage stands, and the contexts in it.
-
-    Fields
-    ------
-    start
-        the position of its first token in the text.
-    contexts
-        its distinct contexts as rows of the counts, in the order in which they occur; first the one
-        that occurs twice, if there is one.
+    """The position in the text of the first token of a passage, and its distinct contexts as rows
+    of the counts, in the order in which they occur; first the one that occurs twice, if there is
+    one.
     """
 
     start: int
@@ -28,31 +22,13 @@ class Passage(NamedTuple):
 def passage_with_repeat(
     counts: ContextCounts, tokens: Integer[np.ndarray, " N"], size: int
 ) -> Passage:
-    """The passage of `size` tokens with the fewest unknown ones in which some context occurs twice
-    and is followed by two different tokens.
+    """The passage of `size` tokens, contexts included, with the fewest unknown ones (0) in which
+    some context occurs twice and is followed by two different tokens.
 
     Of equally good passages the first. If the text has no such passage: the first with the fewest
-    unknown tokens. Cost: one sort of the positions by context, and O(N).
-
-    Parameters
-    ----------
-    counts
-        the contexts of one length of the text.
-    tokens
-        (N,) the text; 0 is the unknown token.
-    size
-        how many tokens, contexts included; more than the length of a context and at most as many as
-        the predicted positions and one context have.
-
-    Returns
-    -------
-    Passage
-        its start and its contexts.
-
-    Raises
-    ------
-    ValueError
-        `size` out of this range.
+    unknown tokens. Cost: one sort of the positions by context, and O(N). Raises `ValueError` unless
+    `size` is more than the length of a context, and at most the predicted positions and one
+    context.
     """
     before = tokens.size - counts.context_of.size - counts.length  # tokens that are not counted
     maximum = tokens.size - before

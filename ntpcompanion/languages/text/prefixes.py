@@ -11,45 +11,16 @@ def count_prefixes(
     sequences: Integer[np.ndarray, "n T_plus_1"], vocab_size: int
 ) -> list[ContextCounts]:
     """Count the prefixes of t = 0, …, T tokens of n sequences, and the token after each: the
-    contexts of an autoregressive model.
+    contexts of an autoregressive model, an entry of the list for each t. `context_of` is the prefix
+    of each sequence.
 
     Here t is also the position of the prediction: the prefix of t tokens predicts token t + 1. So
     two lengths predict different tokens, unlike in `count_contexts`, and H_t may rise with t; m_t
-    cannot fall.
+    cannot fall. The entropies, in nats, add up to the entropy of a whole sequence. T sorts of n
+    integers, and memory O(n T²).
 
-    Parameters
-    ----------
-    sequences
-        (n, T + 1) tokens in 0 … vocab_size − 1.
-    vocab_size
-        V, how many tokens there are.
-
-    Returns
-    -------
-    list of ContextCounts
-        those of the lengths 0, …, T, in this order; `context_of` is (n,), the prefix of each
-        sequence. The entropies, in nats, add up to the entropy of a whole sequence.
-
-    Raises
-    ------
-    ValueError
-        `sequences` is not a matrix of integers in range with at least one row and one column.
-
-    Notes
-    -----
-    Cost: T sorts of n integers in time, O(n T²) in memory.
-
-    Examples
-    --------
-    Of the sequences 0 1 2 and 0 1 3, the first token decides the second, but not the third:
-
-    >>> import numpy as np
-    >>> from ntpcompanion.languages.text.prefixes import count_prefixes
-    >>> counts = count_prefixes(np.array([[0, 1, 2], [0, 1, 3]]), vocab_size=4)
-    >>> [count.contexts.tolist() for count in counts]
-    [[[]], [[0]], [[0, 1]]]
-    >>> [round(count.entropy, 4) for count in counts]
-    [0.0, 0.0, 0.6931]
+    Raises `ValueError` unless `sequences` is a matrix of integers in 0 … vocab_size − 1 with at
+    least one row and one column.
     """
     sequences = _checked_sequences(sequences, as_integer("vocab_size", vocab_size, 1))
     ids, first = np.zeros(len(sequences), dtype=np.int64), np.zeros(1, dtype=np.int64)

@@ -21,16 +21,8 @@ MENTIONED = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Segmentation:
-    """A text as tokens, and how it was split.
-
-    Fields
-    ------
-    tokens
-        the tokens, in order.
-    tokenizer
-        what it was asked for by.
-    about
-        what a token is, in a sentence or two for a page.
+    """A text as tokens in order, the name of the tokenizer that split it, and `about`: what a token
+    is, in a sentence or two for a page.
     """
 
     tokens: list[str]

@@ -63,25 +63,7 @@ def split_words(text: str) -> list[str]:
       word is one word however it was typed.
 
     Where a script has no spaces between words, as in Chinese, Japanese and Thai, each character is
-    a word, but runs of Katakana stay together. Raises ValueError for what is not a text.
-
-    Parameters
-    ----------
-    text
-        any text.
-
-    Returns
-    -------
-    list of str
-        the words.
-
-    Examples
-    --------
-    >>> from ntpcompanion.languages.text.words import split_words
-    >>> split_words("The cat doesn't sit; the dog sits.")
-    ['the', 'cat', "doesn't", 'sit', 'the', 'dog', 'sits']
-    >>> split_words("हिन्दी भाषा, 中文")
-    ['हिन्दी', 'भाषा', '中', '文']
+    a word, but runs of Katakana stay together. Raises `ValueError` for what is not a text.
     """
     composed = unicodedata.normalize("NFC", text.lower())
     return _WORD.findall(_INVISIBLE.sub("", composed))

@@ -61,8 +61,7 @@ def oscillation_amplitude(learning_rate: float, beta1: float) -> float:
     """The root mean square of each oscillating entry of W: η/2 · (1 − β₁) / (1 + β₁).
 
     A gradient that changes its sign in every step leaves the fraction (1 − β₁) / (1 + β₁) of itself
-    in Adam's running mean. Divided by its own root mean square, it moves every entry back and forth
-    by η times this fraction.
+    in Adam's running mean, so each step moves every entry by η times this fraction.
     """
     return learning_rate / 2 * (1 - beta1) / (1 + beta1)
 
@@ -153,35 +152,15 @@ def least_dominating_diagonal(
     tol: float = 1e-5,
     max_iterations: Annotated[int, Range(CHECK_EVERY)] = 20_000,
 ) -> DominatingDiagonal:
-    """Minimize Σ_i s_i over all s with A ≼ diag s, for A ≽ 0 with a positive diagonal.
+    """Minimize Σ_i s_i over all s with A ≼ diag s, for A ≽ 0 with a positive diagonal. The
+    minimizer is unique.
 
     The dual maximizes ⟨A, X⟩ over the correlation matrices X ≽ 0 with X_ii = 1: the relaxation of
-    the maximal cut (Goemans and Williamson 1995). It is solved as X = Y Yᵀ with rows of length 1
-    (Burer and Monteiro 2003), by Y ← rows of A Y scaled to length 1, which never decreases ⟨A, X⟩.
-    The lengths of the rows of A Y are s, and multiplied by λ_max(diag(s)^−½ A diag(s)^−½) they are
-    feasible: their sum, over ⟨A, X⟩, is 1 plus the gap. The minimizer is unique: all of them
-    satisfy diag(s) X = A X for the same X with X_ii = 1.
-
-    Parameters
-    ----------
-    hessian
-        A, (n, n).
-    rng
-        draws the first Y.
-    tol
-        relative gap at which to stop.
-    max_iterations
-        of O(n² √n).
-
-    Returns
-    -------
-    DominatingDiagonal
-        s, feasible, its gap, and Y.
-
-    Raises
-    ------
-    RuntimeError
-        the gap stays above `tol`.
+    the maximal cut (Goemans and Williamson 1995). It is solved as X = Y Yᵀ (Burer and Monteiro
+    2003) by Y ← rows of A Y scaled to length 1, which never decreases ⟨A, X⟩. The lengths of the
+    rows of A Y are s. Multiplied by λ_max(diag(s)^−½ A diag(s)^−½) they are feasible, and their sum
+    over ⟨A, X⟩ is 1 plus the gap. O(n² √n) an iteration. Raises `RuntimeError` where the gap stays
+    above `tol`.
     """
     n = len(hessian)
     # r (r + 1) > 2 n columns: enough that no local maximum is worse than the best (Boumal,

@@ -18,46 +18,20 @@ MIN_GAP, MIN_RATIO = 1e-9, 1e-12
 
 
 def convergence_rate(table: ContextTable, solution: NTPSVMSolution) -> float:
-    """The a in dW / d log t = W^mm + O(t^{−b}), which holds along gradient flow for every b < a.
+    """The a in dW / d log t = W^mm + O(t^{−b}), which holds along gradient flow for every b < a; 0
+    < a ≤ 1.
 
     The offset ρ of W = W^mm log t + W* + ρ settles like a gradient flow in log t. Near its limit
-    this is linear, with the matrix Σ |Γ_jv| G_jv G_jvᵀ over the margins of 1, where G_jv is the
-    part of (e_z − e_v) h_jᵀ, z in S_j, orthogonal to F. The smaller counts of its smallest positive
+    this is linear, with the matrix Σ −Γ_jv G_jv G_jvᵀ over the margins of 1, where G_jv is the part
+    of (e_z − e_v) h_jᵀ, z in S_j, orthogonal to F. The smaller counts of its smallest positive
     eigenvalue and of the amount by which the next margin exceeds 1. The part in F settles like 1/t,
     which is never slower: W^mm is an eigenvector with the eigenvalue 1, because its inner product
-    with each of these G_jv is 1 and their sum with the weights |Γ_jv| is W^mm.
+    with each of these G_jv is 1 and their sum with the weights −Γ_jv is W^mm.
 
-    Parameters
-    ----------
-    table
-        the contexts.
-    solution
-        what `solve_ntp_svm` finds for it, with a small `tol`: SEPARABLE, by its dual method.
-
-    Returns
-    -------
-    float
-        a, positive and at most 1.
-
-    Raises
-    ------
-    ValueError
-        the solution has no weights or no dual or is one of another table; complementarity is not
-        strict; or the G_jv of the margins of 1 are linearly dependent, as they are if two contexts
-        are equal: the multipliers are then not unique.
-
-    Notes
-    -----
-    Costs a projection onto F for each margin of 1, and O(k² V d + k³) for k of them.
-
-    Examples
-    --------
-    >>> from ntpcompanion.linear import solve_ntp_svm
-    >>> from ntpcompanion.linear.svm.complementarity import tilted_pair
-    >>> from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
-    >>> table = tilted_pair(0.25)
-    >>> round(convergence_rate(table, solve_ntp_svm(table, tol=1e-12)), 6)
-    0.25
+    `solution` comes from the dual method of `solve_ntp_svm`, with a small `tol`. Costs a projection
+    onto F for each of k margins of 1, and O(k² V d + k³). Raises `ValueError` where `solution` has
+    no weights or no dual or is one of another table, where complementarity is not strict, and where
+    the G_jv are linearly dependent, as for two equal contexts: the multipliers are then not unique.
     """
     gap = complementarity_gap(table, solution)
     if gap < MIN_GAP:

@@ -74,21 +74,10 @@ def split_bases(table: ContextTable) -> Bases:
 class Point:
     """Probabilities at a decoder, with a scale s divided out of all that tends to zero.
 
-    Fields
-    ------
-    log_scale, scale
-        log s and s; the latter no smaller than e^−690.
-    log_ratio
-        (m, V), log (q_jz / (q_j(S_j) p_jz)) on the supports, zero off them.
-    log_odds
-        (m,), the log-odds of the tokens off the support against those on it; -inf where all tokens
-        are on it.
-    on_support
-        (m, V), q_jz on the supports, zero off them.
-    off_support
-        (m, V), q_jv / s off the supports, zero on them.
-    residual
-        (m, V), (q − p) / s.
+    `scale` is s, but at least e^−690. `log_ratio` is log (q_jz / (q_j(S_j) p_jz)) and `on_support`
+    is q_jz, both zero off the supports; `off_support` is q_jv / s, zero on them. `log_odds` are
+    those of the tokens off the support against those on it, −inf where all tokens are on it.
+    `residual` is (q − p) / s.
     """
 
     log_scale: float

@@ -143,37 +143,11 @@ def excess_lower_bound(table: ContextTable, certificate: Float[np.ndarray, "m V"
 def penalized_minima(
     table: ContextTable, penalties: Annotated[ArrayLike, Shape("n")]
 ) -> Float[np.ndarray, "n V d"]:
-    """Minimize CE(W) + c ‖W‖² for each penalty c in turn, from zero and then from the last minimum.
+    """Minimize CE(W) + c ‖W‖² for each penalty c ≥ 0 in turn, from zero and then from the last
+    minimum. With c = 0 the search ends where the gradient is below 1e-10.
 
-    Parameters
-    ----------
-    table
-        a small table.
-    penalties
-        (n,), not negative; with c = 0 the search ends where the gradient is below 1e-10.
-
-    Returns
-    -------
-    (n, V, d) array
-        the decoders.
-
-    Raises
-    ------
-    ValueError
-        `penalties` has another shape, or is not finite.
-
-    Notes
-    -----
-    BFGS: O((V d)²) a step.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.dynamics.excess_bounds import penalized_minima
-    >>> table = ContextTable(np.eye(2), np.array([[0.5, 0.5, 0], [0, 0, 1]]), np.array([0.5, 0.5]))
-    >>> [round(table.excess(W), 4) for W in penalized_minima(table, [1e-1, 1e-3])]
-    [0.3234, 0.0119]
+    BFGS: O((V d)²) a step. Raises `ValueError` where `penalties` has another shape than (n,), or is
+    not finite.
     """
     minima = [np.zeros(table.vocab_size * table.dim)]
     shape = table.vocab_size, table.dim

@@ -23,45 +23,12 @@ def predict_distance(
 ) -> Float[np.ndarray, " n"]:
     """1 − cos(W(t), W^mm) at later times of a gradient flow, to leading order in 1 / log t.
 
-    If W(t) = W^mm log t + W* + ρ + o(1), with ρ orthogonal to F, then 1 − cos is (|W*|² + |ρ|² −
-    ⟨ρ, W^mm⟩² / |W^mm|²) / (2 |W^mm|² log² t). The offset ρ is read from one decoder; W* is
-    computed from the table. Nothing is read at the times that are predicted, so a flow with another
-    limit, another rate or another constant does not meet its prediction.
-
-    Parameters
-    ----------
-    table
-        the contexts: compatible.
-    weights
-        (V, d), the decoder W(t) at `log_time`, late enough for ρ to have settled.
-    log_time
-        log t of this decoder, positive.
-    w_mm
-        (V, d), the limit of the direction, W^mm.
-    later
-        (n,), the log t at which the angle is predicted, positive.
-
-    Returns
-    -------
-    (n,) array
-        the predicted 1 − cos.
-
-    Raises
-    ------
-    ValueError
-        arrays of another shape, a time that is not positive, or a table that is not compatible.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, gradient_flow
-    >>> from ntpcompanion.linear.dynamics.flow_angle import predict_distance
-    >>> p = np.array([[0.75, 0.25, 0.0]])  # distribution of the next token
-    >>> table = ContextTable(np.ones((1, 1)), p, np.ones(1))
-    >>> w_mm = np.array([[1.0], [1.0], [-2.0]]) / 3
-    >>> (weights,) = gradient_flow(table, [100.0]).weights
-    >>> (predict_distance(table, weights, 100.0, w_mm, [1000.0]) * 1000**2).round(3).tolist()
-    [0.453]
+    If W(t) = W^mm log t + W* + ρ + o(1), with ρ orthogonal to F, then 1 − cos is (‖W*‖² + ‖ρ‖² −
+    ⟨ρ, W^mm⟩² / ‖W^mm‖²) / (2 ‖W^mm‖² log² t). The offset ρ is read from one decoder, `weights` at
+    `log_time`, late enough for ρ to have settled; W* is computed from the table. Nothing is read at
+    the times that are predicted, log t in `later`, so a flow with another limit, another rate or
+    another constant does not meet its prediction. Raises `ValueError` for a table that is not
+    compatible, arrays of another shape, and a time that is not positive.
     """
     shape = (table.vocab_size, table.dim)
     weights, w_mm = as_matrix("weights", weights, shape), as_matrix("w_mm", w_mm, shape)

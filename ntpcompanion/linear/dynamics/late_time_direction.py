@@ -19,14 +19,9 @@ SPACING, MARGIN = 0.1, 10.0
 class Growth:
     """The growth of n runs between two decoders of each, and that of gradient flow.
 
-    Fields
-    ------
-    positions
-        (n, 2), ⟨W, W^mm⟩ / ‖W^mm‖² of both decoders: how many times W^mm they hold.
-    log_times
-        (n, 2), log t at which gradient flow has these positions.
-    cosine, flow_cosine
-        (n,), of W^mm with the difference of both decoders, and with that of the flow.
+    `positions` are ⟨W, W^mm⟩ / ‖W^mm‖² of both decoders, and `log_times` the log t at which
+    gradient flow has them. `cosine` is that of W^mm with the difference of both decoders,
+    `flow_cosine` with that of the flow.
     """
 
     positions: Float[np.ndarray, "n 2"]
@@ -43,38 +38,15 @@ def compare_growth(
     *,
     start: Float[np.ndarray, "V d"],
 ) -> Growth:
-    """Compare the growth between two decoders of a run with gradient flow's between the positions
-    that they have along W^mm, for n runs on one table.
+    """Compare the growth between two decoders of each of n runs on one table with that of gradient
+    flow between the same positions along W^mm.
 
     Gradient flow grows along W^mm in the limit only. At the same positions it shows what an
-    optimizer with its bias would show, so a cosine below 1 is judged against `flow_cosine`.
-
-    Parameters
-    ----------
-    table
-        the contexts: compatible and separable.
-    first, last
-        (n, V, d), two decoders of each run; the later one has the larger position.
-    w_mm
-        W^mm, (V, d).
-    start
-        (V, d), where gradient flow starts: where the runs did.
-
-    Returns
-    -------
-    Growth
-        both cosines of each run.
-
-    Raises
-    ------
-    ValueError
-        arrays of other shapes, positions that do not increase, a table that is not compatible and
-        separable.
-
-    Notes
-    -----
-    One `gradient_flow` for all runs, read at times 0.1 apart in log t and linear between them. A
-    position that the flow has before t = 1 counts as reached there.
+    optimizer with its bias would show, so a cosine below 1 is judged against `flow_cosine`. One
+    `gradient_flow` from `start`, where the runs started, serves all of them: it is read at times
+    0.1 apart in log t, and linear between them. A position that the flow has before t = 1 counts as
+    reached there. Raises `ValueError` for positions that do not increase, arrays of other shapes,
+    and a table that is not compatible and separable.
     """
     w_mm = as_matrix("w_mm", w_mm, (table.vocab_size, table.dim))
     shape = (None, *w_mm.shape)

@@ -23,15 +23,9 @@ PENALTY, ROUNDS = 3.0, 10
 
 @dataclass(frozen=True, eq=False)
 class SteepestPath:
-    """Decoders of n runs after some steps.
-
-    Fields
-    ------
-    weights
-        (kept, n, V, d).
-    slope
-        (kept, n), for "separate": the least fraction of the steepest possible slope outside of F
-        that is proved for the steps since the decoder kept before; 1 for the other rules.
+    """Decoders of n runs after the steps that are kept. For the rule "separate", `slope` is the
+    smallest proved fraction of the steepest possible slope outside of F, over the steps since the
+    decoder kept before; it is 1 for the other rules.
     """
 
     weights: Float[np.ndarray, "kept n V d"]
@@ -52,7 +46,8 @@ def steepest_descent(
     momentum: Annotated[float, Range(0, below=1)] = 0.0,
     rule: Rule = "normalized",
 ) -> SteepestPath:
-    """Minimize CE(W) from W = 0 by steps that are steepest in a norm.
+    """Minimize CE(W) from W = 0 by steps that are steepest in a norm; run i is on the i-th table,
+    all of one shape.
 
     Let Δ(G) maximize ⟨Δ, G⟩ over ‖Δ‖ ≤ 1: sign G for "max", the polar factor U Vᵀ of G = U Σ Vᵀ for
     "spectral", G / ‖G‖_F for "frobenius".
@@ -63,49 +58,13 @@ def steepest_descent(
                          steepest of all steps of norm η_k that are orthogonal to F, where vectors
                          that are added to all rows do not count in the norm
 
-    Parameters
-    ----------
-    tables
-        of one shape; run i is on the i-th, and one may come several times.
-    norm
-        "frobenius", "max" or "spectral".
-    rates
-        η_k of each run.
-    keep
-        the steps k ≥ 1 after which decoders are kept, increasing; the last ends the run.
-    momentum
-        β.
-    rule
-        how a step is made, see above.
-
-    Returns
-    -------
-    SteepestPath
-        the decoders.
-
-    Raises
-    ------
-    ValueError
-        an argument out of its range, or tables of several shapes.
-
-    Notes
-    -----
-    The part of the gradient outside of F is computed from the probabilities off the supports alone,
-    so it keeps its digits however small they are. Singular values below 1e-12 of the largest count
-    as zero. "separate" solves for its step by alternating directions, which start where the last
-    step ended, and proves a lower bound on its slope. A step of 16 runs with V = 8, d = 12 takes 40
-    µs ("max") or 200 µs ("spectral"), "separate" some ten times as long.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.dynamics.steepest_descent import steepest_descent
-    >>> table = ContextTable(np.ones((1, 1)), np.array([[0.75, 0.25, 0.0]]), np.ones(1))
-    >>> rates = np.full((1, 1000), 0.01)
-    >>> W = steepest_descent([table], norm="max", rates=rates, keep=[1000]).weights[0, 0]
-    >>> bool(abs(W[2, 0] + 10) < 1e-9)  # the third token falls by 0.01 in each step
-    True
+    `rates` are the η_k of each run. Decoders are kept after the steps `keep`, and the last of these
+    ends the run. The part of the gradient outside of F is computed from the probabilities off the
+    supports alone, so it keeps its digits however small they are. Singular values below 1e-12 of
+    the largest count as zero. "separate" solves for its step by alternating directions, which start
+    where the last step ended, and proves a lower bound on its slope. A step of 16 runs with V = 8,
+    d = 12 takes 40 µs ("max") or 200 µs ("spectral"), "separate" some ten times as long. Raises
+    `ValueError` for tables of several shapes and arguments out of their ranges.
     """
     gradients = _Gradients(tables)
     W = np.zeros((len(tables), tables[0].vocab_size, tables[0].dim))

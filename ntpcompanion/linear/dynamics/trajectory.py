@@ -16,18 +16,8 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """n decoders of one descent, and how far they have come.
-
-    Fields
-    ------
-    step
-        (n,), k, the number of steps taken.
-    time
-        (n,), the sum of the learning rates up to there.
-    weights
-        (n, V, d), W_k.
-    alignment
-        the decoders against W^mm, W* and the entropy lower bound.
+    """n decoders W_k of one descent after k steps, and how far they have come. `time` is the sum of
+    the learning rates up to there. `alignment` is that with W^mm, W* and the entropy lower bound.
     """
 
     step: Int[np.ndarray, " n"]
@@ -40,12 +30,7 @@ def measure_trajectory(
     table: ContextTable, snapshots: Iterable[Snapshot], w_mm: Float[np.ndarray, "V d"]
 ) -> Trajectory:
     """Collect the snapshots of `descend` and compare each decoder with the limits that the paper
-    proves.
-
-    Raises
-    ------
-    ValueError
-        As `measure_alignment`, or no snapshots.
+    proves. Raises `ValueError` as `measure_alignment`, and where there are no snapshots.
     """
     collected = list(snapshots)
     if not collected:

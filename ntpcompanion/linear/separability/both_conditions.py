@@ -14,16 +14,9 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 
 @dataclass(frozen=True, eq=False)
 class VerdictShares:
-    """Fractions of tables against the dimension.
-
-    Fields
-    ------
-    dim, ratio
-        (k,), d in increasing order, and d/m.
-    compatible, separable
-        (k,), the fraction of the tables of that d with a proof that they are.
-    undecided
-        (k,), the fraction on which at least one of the two checks found no proof either way.
+    """Fractions of the tables of each dimension d, in increasing order; `ratio` is d/m.
+    `compatible` and `separable` count tables with a proof that they are, `undecided` those on which
+    at least one of the two checks found no proof either way.
     """
 
     dim: Int[np.ndarray, " k"]
@@ -37,20 +30,10 @@ class VerdictShares:
 class Decisions:
     """What is proved of n tables with m contexts each.
 
-    Fields
-    ------
-    num_contexts
-        in each table, m.
-    dim
-        (n,), d of each table.
-    compatible, separable
-        (n,), whether the table was proved to be; False if it was refuted or is undecided.
-    undecided
-        (n,), whether at least one of the two checks found no proof either way.
-    residual
-        (n,), the largest error of a log-odds in `check_compatibility`, nats.
-    holds
-        (n,), whether the proof about separability passes `Separability.verify`.
+    `compatible` and `separable` are False for a table that was refuted or is undecided. `undecided`
+    says that at least one of the two checks found no proof either way. `residual` is the largest
+    error of a log-odds in `check_compatibility`, in nats. `holds` says whether the proof about
+    separability passes `Separability.verify`.
     """
 
     num_contexts: int
@@ -76,19 +59,8 @@ def decide_tables(tables: Iterable[ContextTable]) -> Decisions:
     """Decide for each table whether it is compatible and whether it is separable (Thrampoulidis
     2024, equations 4 and 6), and check the proofs about separability.
 
-    Parameters
-    ----------
-    tables
-        at least one, all with the same number of contexts; they may be made one at a time.
-
-    Raises
-    ------
-    ValueError
-        no tables, or tables with different numbers of contexts.
-
-    Notes
-    -----
-    Cost one `check_compatibility` and one `check_separability` a table.
+    Tables are taken one at a time. Raises `ValueError` where there are none, or their numbers of
+    contexts differ.
     """
     contexts, rows = set(), []
     for table in tables:

@@ -22,16 +22,9 @@ MASS_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class WeightsProof:
-    """How well a decoder separates.
-
-    Fields
-    ------
-    tie_error
-        the largest difference of two in-support logits of a context.
-    smallest_margin
-        the smallest of an in-support logit minus one off support, over all contexts.
-    rounding
-        a bound on the rounding error of a difference of two logits.
+    """How well a decoder separates: the largest difference of two in-support logits of a context,
+    the smallest of an in-support logit minus one off support, over all contexts, and a bound on the
+    rounding error of a difference of two logits.
     """
 
     tie_error: float
@@ -49,21 +42,13 @@ class WeightsProof:
 
 @dataclass(frozen=True)
 class CertificateProof:
-    """How well Γ proves that no decoder separates.
+    """How well Γ proves that no decoder separates. Row j of Γ is first multiplied by ‖h_j‖, so that
+    nothing depends on the lengths of embeddings.
 
-    Row j of Γ is first multiplied by ‖h_j‖, so that nothing depends on the lengths of embeddings.
-
-    Fields
-    ------
-    orthogonality
-        the largest entry of EᵀΓ for a column of E, relative to the largest of Γ times that of the
-        column; the worst one.
-    row_sum
-        the largest entry of Γ1, relative to the largest entry of Γ.
-    largest_off_support
-        the largest entry off support, relative to the largest of all: must not be positive.
-    mass
-        the most negative entry off support, relative to the largest of all, with its sign turned.
+    `orthogonality` is the largest entry of EᵀΓ for a column of E, relative to the largest of Γ
+    times that of the column; the worst column counts. The others are relative to the largest entry
+    of Γ: `row_sum` is the largest entry of Γ1, `largest_off_support` must not be positive, and
+    `mass` is the most negative entry off support with its sign turned.
     """
 
     orthogonality: float

@@ -24,16 +24,9 @@ class ExactSolutions:
     """The solutions of (4) as a point and directions, in units of log 2: W* plus any combination of
     `free`.
 
-    Fields
-    ------
-    finite_part
-        W*, (V, d), a solution that lies in F.
-    spanning
-        (V, d) each, dim F of them: a basis of F.
-    free
-        (V, d) each, V d − dim F of them: a basis of the decoders orthogonal to F.
-    solutions_in_F
-        how many dimensions the set of the solutions in F has: 0 if W* is the only one.
+    `finite_part` is W*, the solution that lies in F. `spanning` is a basis of F, and `free` one of
+    the decoders orthogonal to F. `solutions_in_F` is the dimension of the set of the solutions in
+    F: 0 if W* is the only one.
     """
 
     finite_part: FractionMatrix

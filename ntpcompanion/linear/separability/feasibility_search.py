@@ -105,30 +105,14 @@ def finish_certificate(
     iterations: int,
     tick: Callable[[], None] = no_tick,
 ) -> Float[np.ndarray, "m V"] | None:
-    """Turn an approximate certificate that no decoder separates into one that holds to rounding, by
-    least squares on the entries that `guess` leaves negative off support.
+    """The certificate nearest to `guess`, up to rounding: basisᵀ Γ = 0, Γ1 = 0, no entry off
+    support positive, and zero where `guess` is zero off support. None if that leaves nothing off
+    support, or does not end.
 
-    Parameters
-    ----------
-    basis
-        (m, r), the embeddings, or a basis of their columns.
-    support
-        (m, V), a mask.
-    guess
-        Γ (m, V), nearly orthogonal to the basis, with rows of sum nearly 0, and no entry off
-        support positive.
-    iterations
-        of LSQR, at most, for each of the least-squares problems.
-
-    Returns
-    -------
-    The nearest Γ with basisᵀ Γ = 0 and Γ1 = 0 that is zero where `guess` is zero off support, with
-    no entry off support positive; entries of the wrong sign are put to 0 and the problem is solved
-    again, a few times. None if that leaves nothing off support, or does not end.
-
-    Notes
-    -----
-    Cost at most FACE_TRIES least-squares problems, O(m r V) a step.
+    `guess` is nearly orthogonal to the basis, with rows of sum nearly 0, and no entry off support
+    positive. Entries of the wrong sign are put to 0 and the problem is solved again: at most
+    FACE_TRIES least-squares problems, with at most `iterations` steps of LSQR each, O(m r V) a
+    step.
     """
     face = support | (guess < 0)
     start = np.abs(guess).max()

@@ -294,25 +294,10 @@ def match_moments(
     start: Float[np.ndarray, "r V"] | float = 0.0,
 ) -> Float[np.ndarray, "r V"]:
     """The X for which the softmax of rows X over the supports has the moments of p, by damped
-    Newton steps on a convex function.
+    Newton steps on a convex function, from `start`.
 
-    Parameters
-    ----------
-    rows
-        of `whitened`.
-    weight
-        of the contexts.
-    p, support
-        the distributions, and where the softmax is positive.
-    newton_step
-        solves for a step: of rows, weights, probabilities and gradient.
-    start
-        X at first.
-
-    Raises
-    ------
-    RuntimeError
-        after NEWTON_STEPS steps.
+    `rows` are those of `whitened`. `newton_step` solves for a step, of rows, weights, probabilities
+    and gradient. Raises `RuntimeError` after NEWTON_STEPS steps.
     """
     X, error = np.zeros((rows.shape[1], support.shape[1])) + start, np.inf
     for _ in range(NEWTON_STEPS):

@@ -18,17 +18,9 @@ UNEVEN = 1e-7
 
 @dataclass(frozen=True, eq=False)
 class Scan:
-    """The pairs off the supports whose margins may be small, and a bound on those of all others.
-
-    Fields
-    ------
-    keys
-        j V + v, sorted, for the pairs (j, v) that were found.
-    vocab_size
-        how many words, V.
-    rest
-        a lower bound, over all pairs off the supports that were not found, on the margin in
-        multiples of the threshold; infinite if there are none.
+    """The pairs off the supports whose margins may be small, as sorted keys j V + v of the pairs
+    (j, v). `rest` is a lower bound on the margins of all other pairs off the supports, in multiples
+    of the threshold; infinite if there are none.
     """
 
     keys: Int[np.ndarray, " k"]

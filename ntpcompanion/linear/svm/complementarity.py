@@ -26,31 +26,10 @@ def complementarity_gap(table: ContextTable, solution: NTPSVMSolution) -> float:
     is 1 with a multiplier that is zero in all of them. The angle between gradient flow and W^mm
     then falls like 1 / log t; it need not otherwise.
 
-    Parameters
-    ----------
-    table
-        the contexts.
-    solution
-        what `solve_ntp_svm` finds for it, with a small `tol`: SEPARABLE, by its dual method.
-
-    Returns
-    -------
-    float
-        positive if complementarity is strict, zero to the accuracy of the solution (1e-7) if not;
-        infinity if all tokens are on all supports.
-
-    Raises
-    ------
-    ValueError
-        the solution has no weights or no dual, or is one of another table.
-
-    Examples
-    --------
-    >>> from ntpcompanion.linear.svm.complementarity import complementarity_gap, tilted_pair
-    >>> from ntpcompanion.linear import solve_ntp_svm
-    >>> tables = [tilted_pair(tilt) for tilt in (0.25, 0.0)]
-    >>> [round(complementarity_gap(t, solve_ntp_svm(t, tol=1e-12)), 6) for t in tables]
-    [0.1, 0.0]
+    `solution` comes from the dual method of `solve_ntp_svm`, with a small `tol`. The gap is zero to
+    its accuracy (1e-7) if complementarity is not strict, and infinite if all tokens are on all
+    supports. Raises `ValueError` where `solution` has no weights or no dual, or is one of another
+    table.
     """
     slack, multipliers = slack_and_multipliers(table, solution)
     outside = ~table.support.toarray()

@@ -37,15 +37,10 @@ class Info:
 
 
 def ascend(problem: DualProblem, state: State, steps: int) -> tuple[State, Info]:
-    """Accelerated projected gradient with restarts (Nesterov; O'Donoghue and Candès 2015).
+    """Accelerated projected gradient with restarts (Nesterov; O'Donoghue and Candès 2015), one
+    product a step. L is larger afterwards where the last step was steeper than the present one
+    allows.
 
-    Returns
-    -------
-    The state after `steps` steps, with a larger L where the last step was steeper than the present
-    L allows; and the cost, one product a step.
-
-    Notes
-    -----
     Six (m, V) matrices, reused: at these sizes fresh memory costs more than arithmetic.
     """
     lipschitz, level = state.lipschitz, state.level
@@ -86,24 +81,14 @@ def _momentum(
 
 
 def polish(problem: DualProblem, state: State, steps: int, close: float) -> tuple[State, Info]:
-    """The maximum over the face of Γ (entries that are zero off support stay there) by conjugate
-    gradients, as far as it is feasible.
+    """The maximum over the face of Γ (entries that are zero off support stay there) by at most
+    `steps` conjugate gradients, as far as it is feasible. They end early where no margin on the
+    face is off by more than `close` · c_j.
 
     On the right face this is the solution to rounding. On a wrong one, the step is cut off at the
     boundary, or projected onto the constraints where that has a larger objective (Moré and Toraldo
-    1991).
-
-    Parameters
-    ----------
-    steps
-        of conjugate gradients, at most.
-    close
-        they end early where no margin on the face is off by more than `close` · c_j.
-
-    Returns
-    -------
-    The next state, whose objective is no smaller but for rounding; and the cost, one product a step
-    and one for each projected candidate.
+    1991). The objective does not fall, but for rounding. Costs one product a step, and one for each
+    projected candidate.
     """
     face = (problem.support | (state.gamma < 0)).to(problem.gram.dtype)
     eps, largest = torch.finfo(face.dtype).eps, float(state.gamma.abs().max())

@@ -29,14 +29,8 @@ class DualProblem:
     """maximize ⟨G, Γ⟩ − ½ tr(Γᵀ K Γ) over Γ1 = 0, Γ ≤ 0 off support; G = 0 on the supports and −c_j
     off them (dual of definition 3).
 
-    Fields
-    ------
-    gram
-        K = U Uᵀ, (m, m). Its dtype and device are those of the whole computation.
-    support
-        (m, V) mask of the supports.
-    threshold
-        c, (m,), positive.
+    `gram` is K = U Uᵀ: its dtype and device are those of the whole computation. `threshold` is c,
+    positive.
     """
 
     gram: Float[Tensor, "m m"]
@@ -69,16 +63,9 @@ class DualProblem:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a solver of a dual problem stands.
-
-    Fields
-    ------
-    gamma, gram_gamma
-        Γ and KΓ, (m, V).
-    level
-        ν, (m,), where the last projection cut: the next one starts there.
-    lipschitz
-        L, an estimate of the largest eigenvalue of K, whose inverse is the step size.
+    """Where a solver of a dual problem stands: at Γ and KΓ. `level` is ν, where the last projection
+    cut and the next one starts. `lipschitz` is L, an estimate of the largest eigenvalue of K, whose
+    inverse is the step size.
     """
 
     gamma: Float[Tensor, "m V"]
@@ -123,17 +110,9 @@ def project_(
     """Write the nearest Γ with Γ1 = 0 and Γ ≤ 0 off support to `out`, and return its level ν: Γ is
     x − ν on the support and min(x − ν, 0) off it, with the ν that makes the sum 0.
 
-    Parameters
-    ----------
-    values
-        x; in place, it loses what it has on the supports.
-    level
-        (m,), where Newton's method starts; any start ends at the same Γ.
-
-    Notes
-    -----
-    The sum is concave and decreasing in ν: one Newton step from anywhere lands above the root, the
-    next ones fall onto it. O(m V) a step, two steps from the level of a projection nearby.
+    `values` is x; in place, it loses what it has on the supports. The sum is concave and decreasing
+    in ν: one Newton step from any `level` lands above the root, the next ones fall onto it. O(m V)
+    a step, two steps from the level of a projection nearby.
     """
     on_support = values.flatten()[problem.inside]
     total = torch.zeros_like(level).index_add_(0, problem.row, on_support)
@@ -153,18 +132,10 @@ def project_(
 def tie_correction(
     problem: DualProblem, ties: Float[Tensor, "m V"], steps: int
 ) -> Float[Tensor, "m V"]:
-    """Δ on the supports with Δ1 = 0 and centre(KΔ) = ties: what is to be taken from Γ so that its
-    decoder ties all in-support logits.
+    """Δ on the supports with Δ1 = 0 and centre(KΔ) = ties, by at most `steps` conjugate gradients:
+    what is to be taken from Γ so that its decoder ties all in-support logits. `ties` are these
+    logits minus their mean over each support, and zero off it.
 
-    Parameters
-    ----------
-    ties
-        (m, V), in-support logits of the decoder minus their mean over each support; zero off them.
-    steps
-        of conjugate gradients, at most.
-
-    Notes
-    -----
     A product costs O(m² V), or O(V n²) if the blocks of K that it needs (of the at most n contexts
     that a token can follow) fit into a few times the memory of K.
     """

@@ -23,24 +23,14 @@ POSITIVE = 1e-9  # multipliers above count as positive, relative to the largest
 class SmoothingLimit:
     """The direction of the decoder of label smoothing as ε → 0, with its proof.
 
-    Fields
-    ------
-    weights
-        U, (V, d): ties on the supports, margins of at least 1 off them, and of all such decoders
-        one with the least Σ_j π_j Σ_{v∉S_j} of the margins. Its rows lie in the span of the
-        embeddings.
-    mean_margin
-        that least sum.
-    dual
-        Γ, (m, V): Γ1 = 0, Γ ≤ 0 off the supports, and ΓᵀE is the gradient of the sum. −Γ_jv is the
-        multiplier of the margin of v in context j.
-    gap
-        `mean_margin` less its lower bound, the sum of the multipliers, relative to it.
-    residual
-        the largest entry of ΓᵀE less the gradient, in an orthonormal basis of the embeddings.
-    proved_unique
-        whether the ties, and the margins with positive multipliers, leave no freedom: then no other
-        decoder in the span has that sum. False leaves it open.
+    `weights` ties on the supports and has margins of at least 1 off them. Of all such decoders it
+    has the least Σ_j π_j Σ_{v∉S_j} of the margins, `mean_margin`. Its rows lie in the span of the
+    embeddings. In Γ, the `dual`, −Γ_jv is the multiplier of the margin of v in context j: Γ1 = 0, Γ
+    ≤ 0 off the supports, and ΓᵀE is the gradient of the sum, up to an error of `residual` in each
+    coordinate of an orthonormal basis of the embeddings. `gap` is `mean_margin` less its lower
+    bound, the sum of the multipliers, relative to it. If `proved_unique`, the ties and the margins
+    with positive multipliers leave no freedom, and no other decoder in the span has that sum; False
+    leaves it open.
     """
 
     weights: Float[np.ndarray, "V d"]
@@ -56,39 +46,9 @@ def smoothing_limit(table: ContextTable) -> SmoothingLimit:
     """Minimize the mean margin off the supports, subject to ties and margins of at least 1.
 
     The minimizer of the cross-entropy with targets (1 − ε) p_j + ε/V, over log(1/ε), tends to this
-    decoder as ε → 0. If all margins can be equal to 1, as with independent embeddings, they are.
-
-    Parameters
-    ----------
-    table
-        compatible and separable.
-
-    Returns
-    -------
-    SmoothingLimit
-        the decoder and its multipliers.
-
-    Raises
-    ------
-    ValueError
-        a table that is not separable.
-
-    Notes
-    -----
-    The decoders with all ties by a singular value decomposition, and among them a linear program
-    with m V constraints, by HiGHS: a second for m = 50, V = 10, d = 60.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.svm.label_smoothing import smoothing_limit
-    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])
-    >>> limit = smoothing_limit(ContextTable(np.eye(2), p, np.array([0.5, 0.5])))
-    >>> (limit.weights @ np.eye(2)).T.round(3).tolist()  # logits, centred
-    [[0.333, 0.333, -0.667], [-0.333, -0.333, 0.667]]
-    >>> limit.proved_unique
-    True
+    decoder as ε → 0. If all margins can be equal to 1, as with independent embeddings, they are. A
+    linear program with m V constraints among the decoders with all ties: a second for m = 50, V =
+    10, d = 60. Raises `ValueError` for a table that is not separable.
     """
     V, basis = table.vocab_size, _span(table.embeddings)
     ties, margins = constraint_pairs(table)
@@ -144,40 +104,12 @@ def smoothed_decoders(
     ],
 ) -> Float[np.ndarray, "n V d"]:
     """The decoder of least norm that minimizes the cross-entropy with targets (1 − ε) p_j + ε/V,
-    for each ε: where gradient descent from zero ends.
+    for each ε: where gradient descent from zero ends. The table may be separable or not.
 
-    Parameters
-    ----------
-    table
-        the contexts, separable or not.
-    smoothings
-        ε, decreasing: each is the start of the next.
-
-    Returns
-    -------
-    (n, V, d) array
-        the decoders. Their rows lie in the span of the embeddings and sum to zero.
-
-    Raises
-    ------
-    ValueError
-        an ε outside (0, 1), or a list that does not decrease.
-    RuntimeError
-        a gradient that Newton's method does not bring to zero, as with an ε near rounding.
-
-    Notes
-    -----
-    Some 20 Newton steps for each ε, of cost O(m (V r)² + (V r)³), r the rank of the embeddings.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders
-    >>> p = np.array([[1.0, 0.0], [0.0, 1.0]])
-    >>> W = smoothed_decoders(ContextTable(np.eye(2), p, np.array([0.5, 0.5])), [0.1])[0]
-    >>> round(float(W[0, 0] - W[1, 0]), 6), round(float(np.log(0.95 / 0.05)), 6)
-    (2.944439, 2.944439)
+    Each ε is the start of the next, smaller one: some 20 Newton steps of cost O(m (V r)² + (V r)³),
+    r the rank of the embeddings. Raises `ValueError` for an ε outside (0, 1) or a list that does
+    not decrease, and `RuntimeError` for a gradient that Newton's method does not bring to zero, as
+    with an ε near rounding.
     """
     rows, back = whitened(table)
     p, everywhere = (

@@ -282,24 +282,12 @@ def _by_program(
 def refuted_or_refused(
     table: ContextTable, longest: float, time_limit: float | None = None
 ) -> Separability | None:
-    """The verdict without an ascent, or None for an ordinary table.
+    """The verdict without an ascent, NOT_SEPARABLE with a certificate or UNDECIDED; None for an
+    ordinary table.
 
-    Parameters
-    ----------
-    longest
-        embeddings whose length leaves 1 / longest … longest are out of range: the objective of the
-        dual, of the order of 1 / length⁴, would overflow.
-    time_limit
-        of `check_separability`, which needs no lengths and decides where they are out of range.
-
-    Returns
-    -------
-    NOT_SEPARABLE with a certificate, or UNDECIDED.
-
-    Raises
-    ------
-    ValueError
-        a separable table whose embeddings are out of range.
+    Embeddings whose length leaves 1 / longest … longest are out of range: the objective of the
+    dual, of the order of 1 / length⁴, would overflow. `check_separability` needs no lengths and
+    decides there. Raises `ValueError` for a separable table whose embeddings are out of range.
     """
     certificate = certificate_of_zero_rows(table.embeddings, table.support.toarray())
     if certificate is not None:

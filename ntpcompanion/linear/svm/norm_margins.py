@@ -35,19 +35,10 @@ ROUNDING = 1e-10  # singular values below count as zero, relative to the largest
 class NormMargin:
     """The decoder of least norm with ties and margins of at least 1, with its proof.
 
-    Fields
-    ------
-    norm
-        "frobenius", "max" or "spectral".
-    weights
-        W, (V, d): ties to rounding, smallest margin 1.
-    dual
-        Γ, (m, V): Γ1 = 0, and −Γ_jv ≥ 0 is the multiplier of the margin of v in context j.
-    gap
-        the relative difference of the norm of W and its lower bound, −Σ_{v∉S_j} Γ_jv over the dual
-        norm of ΓᵀE.
-    tie_error
-        the largest difference of two logits within a support.
+    The smallest margin of `weights` is 1. In Γ, the `dual`, Γ1 = 0 and −Γ_jv ≥ 0 is the multiplier
+    of the margin of v in context j. `gap` is the relative difference of the norm of W and its lower
+    bound, −Σ_{v∉S_j} Γ_jv over the dual norm of ΓᵀE. `tie_error` is the largest difference of two
+    logits within a support.
     """
 
     norm: Norm
@@ -65,22 +56,9 @@ class NormMargin:
         self, table: ContextTable, decoders: Float[np.ndarray, "n V d"]
     ) -> Float[np.ndarray, " n"]:
         """The smallest margin of the part of each decoder outside of F, over its norm, as a
-        fraction of the widest: at most 1, and negative where the part does not separate.
+        fraction of the widest: at most 1, negative where the part does not separate, NaN where it
+        is zero.
 
-        Parameters
-        ----------
-        table
-            the contexts.
-        decoders
-            (n, V, d).
-
-        Returns
-        -------
-        (n,) array
-            the fractions; NaN where the part is zero.
-
-        Notes
-        -----
         Where the part in F converges while the norm grows, decoder and part have the same limit.
         The norm is the least over vectors added to all tokens, which change no logit.
         """
@@ -139,39 +117,12 @@ PROGRAMS = {
 
 @checked
 def solve_norm_margin(table: ContextTable, norm: Norm) -> NormMargin:
-    """Minimize the norm of W subject to ties on the supports and margins of at least 1 off them.
+    """Minimize the norm of W subject to ties on the supports and margins of at least 1 off them:
+    the largest entry ("max"), the largest singular value ("spectral"), or the Frobenius norm.
 
-    Parameters
-    ----------
-    table
-        the contexts, small: V d unknowns.
-    norm
-        "frobenius", "max" for the largest entry, or "spectral" for the largest singular value.
-
-    Returns
-    -------
-    NormMargin
-        the decoder and its multipliers.
-
-    Raises
-    ------
-    ValueError
-        an unknown norm, or a table on which the solver finds no feasible decoder.
-
-    Notes
-    -----
-    A quadratic program, a linear program for HiGHS, or a semidefinite program: 0.1 s at V = 8, d =
-    12, m = 10.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.svm.norm_margins import solve_norm_margin
-    >>> p = np.array([[0.5, 0.5, 0.0]])
-    >>> answer = solve_norm_margin(ContextTable(np.ones((1, 1)), p, np.ones(1)), "max")
-    >>> answer.weights.round(6).ravel().tolist(), round(answer.size, 6)
-    ([0.5, 0.5, -0.5], 0.5)
+    A linear program, a semidefinite program or a quadratic program in V d unknowns: 0.1 s at V = 8,
+    d = 12, m = 10. Raises `ValueError` for a table on which the solver finds no feasible decoder,
+    and for an unknown norm.
     """
     answer = PROGRAMS[norm](table)
     if answer is None:

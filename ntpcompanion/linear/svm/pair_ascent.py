@@ -18,19 +18,11 @@ SHRINK, SMALLEST_STEP = 4, 0.05
 
 @dataclass(frozen=True, eq=False)
 class Restricted:
-    """maximize −Σ c_j |Γ_jv| (v off the support) − ½ ‖Γᵀ U‖² over Γ on the pairs with Γ1 = 0 and
-    Γ ≤ 0 off the supports.
+    """maximize −Σ c_j |Γ_jv| (v off the support) − ½ ‖Γᵀ U‖² over Γ on the pairs with Γ1 = 0 and Γ
+    ≤ 0 off the supports.
 
-    Fields
-    ------
-    pairs
-        where Γ may differ from zero.
-    rows
-        U (m, d), unit embeddings.
-    single
-        the same in float32.
-    threshold
-        c (m,), the inverse lengths of the embeddings.
+    `rows` are the unit embeddings U, `single` the same in float32. `threshold` c are the inverse
+    lengths of the embeddings.
     """
 
     pairs: Pairs

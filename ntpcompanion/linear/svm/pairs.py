@@ -16,17 +16,11 @@ FALLEN = 1e-4
 
 
 class Pairs:
-    """The pairs on which Γ may differ from zero: all of the supports, and some off them.
+    """The pairs on which Γ may differ from zero: all of the supports, and those of `context` and
+    `token` off them, each once, in any order. `support` is in canonical CSR.
 
     Vectors of length n hold one value a pair, context by context. Sums over a context and products
     cost O(n) and O(n d).
-
-    Parameters
-    ----------
-    support
-        (m, V), the mask of the supports, in canonical CSR.
-    context, token
-        the pairs off the supports, each once, in any order.
     """
 
     def __init__(

@@ -36,18 +36,9 @@ class UnitTable:
 
 @dataclass(frozen=True, eq=False)
 class FeasibleDecoder:
-    """A decoder that satisfies the constraints, and a bound on how far it is from the best.
-
-    Fields
-    ------
-    weights
-        W (V, d), feasible to rounding.
-    dual
-        Γ (m, V), whose objective bounds the norm from below.
-    margin, tie_violation
-        the smallest margin of W, 1 to rounding; the largest difference of two in-support logits.
-    gap
-        (P − D) / P, the relative duality gap of W and Γ.
+    """A decoder that is feasible to rounding, and Γ, whose objective bounds the norm from below.
+    `margin` is the smallest margin, 1 to rounding, and `tie_violation` the largest difference of
+    two in-support logits. `gap` is the relative duality gap (P − D) / P.
     """
 
     weights: Float[np.ndarray, "V d"]
@@ -60,23 +51,11 @@ class FeasibleDecoder:
 def recover_decoder(
     scaled: UnitTable, gamma: Float[Tensor, "m V"], best_gap: float
 ) -> FeasibleDecoder | None:
-    """Make W = ΓᵀU feasible: remove its part in F and divide it by its smallest margin.
+    """Make W = ΓᵀU feasible: remove its part in F and divide it by its smallest margin. Γ1 = 0, Γ ≤
+    0 off support.
 
-    Parameters
-    ----------
-    gamma
-        Γ (m, V) in unit embeddings: Γ1 = 0, Γ ≤ 0 off support.
-    best_gap
-        a decoder whose duality gap is not below this is of no use.
-
-    Returns
-    -------
-    The decoder with its proof; None if W has no positive margin, its gap is not below `best_gap`,
-    or rounding spoils the proof.
-
-    Notes
-    -----
-    Cost O(m V d), and that of `tie_correction` where ties are not at rounding yet.
+    None if W has no positive margin, its duality gap is not below `best_gap`, or rounding spoils
+    the proof. Cost O(m V d), and that of `tie_correction` where ties are not at rounding yet.
     """
     gamma = gamma.to(torch.float64)
     raw = gamma.T @ scaled.rows

@@ -21,35 +21,10 @@ def draw_tied_contexts(
     count: Size,
     rng: np.random.Generator,
 ) -> tuple[Float[np.ndarray, "count d"], Bool[np.ndarray, "count V"]]:
-    """Contexts for which the teacher ties some tokens and puts all others below them.
+    """Contexts for which the teacher ties `support_size` tokens and puts all others below them.
 
-    Parameters
-    ----------
-    teacher
-        W°, (V, d).
-    support_size
-        S, how many tokens are tied.
-    count
-        how many contexts.
-    rng
-        of the supports, all equally likely, and of embeddings, N(0, 1) projected onto the ties. A
-        context is drawn again until no other token is above the tied ones.
-
-    Returns
-    -------
-    two arrays
-        embeddings (count, d) and supports (count, V).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear.tables.planted_teacher import draw_tied_contexts
-    >>> rng = np.random.default_rng(0)
-    >>> teacher = rng.standard_normal((5, 4))
-    >>> embeddings, supports = draw_tied_contexts(teacher, 2, 100, rng)
-    >>> logits = embeddings @ teacher.T
-    >>> bool(np.array_equal(supports, logits > logits.max(axis=1, keepdims=True) - 1e-9))
-    True
+    Supports are drawn uniformly, and embeddings as N(0, 1) projected onto the ties. Both are drawn
+    again until no other token is above the tied ones.
     """
     V, d = teacher.shape
     embeddings, supports = np.zeros((0, d)), np.zeros((0, V), dtype=bool)
@@ -75,36 +50,12 @@ def counted_contexts(
     supports: Annotated[Bool[np.ndarray, "m V"], Length(1)], dim: Size
 ) -> int | None:
     """The first number of contexts whose ties could determine a decoder up to its scale, by
-    counting equations and unknowns.
+    counting equations and unknowns; None if all together are too few.
 
     Take the tokens of any set A as unknown and all others as known. Their |A| d entries need as
     many ties, one less if a single token is known, as the scale stays free. A context has |A ∩ S_j|
     ties with tokens of A, or |S_j| − 1 if it has no others. Before this is so for every set, the
-    ties cannot determine the decoder.
-
-    Parameters
-    ----------
-    supports
-        in the order in which contexts come.
-    dim
-        of the embeddings, d.
-
-    Returns
-    -------
-    int or None
-        the number of contexts; None if all together are too few.
-
-    Notes
-    -----
-    O(m 2^V).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear.tables.planted_teacher import counted_contexts
-    >>> supports = np.tile([[1, 1, 0], [0, 1, 1], [1, 0, 1]], (3, 1)).astype(bool)
-    >>> counted_contexts(supports, dim=2)  # four unknowns, one of them the scale
-    3
+    ties cannot determine the decoder. O(m 2^V); raises `ValueError` for more than 20 tokens.
     """
     V = supports.shape[1]
     unknown = np.array(list(product((False, True), repeat=V)))[1:-1]
@@ -119,30 +70,10 @@ def counted_contexts(
 def determining_contexts(
     embeddings: Float[np.ndarray, "m d"], supports: Bool[np.ndarray, "m V"]
 ) -> int | None:
-    """The first number of contexts whose ties leave one decoder, but for its scale.
+    """The first number of contexts whose ties leave one decoder, but for its scale; None if all
+    together leave more freedom. Some decoder that is not zero must have all ties.
 
-    Parameters
-    ----------
-    embeddings, supports
-        in the order in which contexts come. Some decoder that is not zero has all ties.
-
-    Returns
-    -------
-    int or None
-        the number of contexts, by the rank of their ties; None if all together leave more freedom.
-
-    Notes
-    -----
     Bisection; one singular value decomposition of (ties, V d) for each step.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear.tables.planted_teacher import determining_contexts
-    >>> from ntpcompanion.linear.tables.planted_teacher import draw_tied_contexts
-    >>> rng = np.random.default_rng(0)
-    >>> determining_contexts(*draw_tied_contexts(rng.standard_normal((3, 2)), 2, 9, rng))
-    3
     """
     (m, d), V = embeddings.shape, supports.shape[1]
     anchors = supports.argmax(axis=1)

@@ -8,15 +8,9 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 
 @dataclass(frozen=True)
 class Crossing:
-    """Where separability begins, as far as proofs reach.
-
-    Fields
-    ------
-    separable_from
-        The smallest d that was proved separable; None if not even all dimensions separate.
-    not_separable_to
-        The largest d that was proved not separable; 0 if there is none. One less than
-        `separable_from` unless a check was undecided.
+    """The smallest d that was proved separable, None if not even all dimensions separate, and the
+    largest d that was proved not separable, 0 if there is none: one less, unless a check was
+    undecided.
     """
 
     separable_from: int | None
@@ -29,16 +23,8 @@ def separability_crossing(table: ContextTable, *, max_iterations: int = 6_300) -
 
     A decoder of the first d coordinates is one of the first d + 1 with a zero column, so
     separability, once there, stays: bisection finds the crossing with log2(dim) checks. An
-    undecided check ends the search, and the two proved sides are returned.
-
-    Raises
-    ------
-    ValueError
-        `max_iterations` below 1.
-
-    Notes
-    -----
-    Cost log2(d) times that of `check_separability`.
+    undecided check ends the search, and the two proved sides are returned. Raises `ValueError` for
+    `max_iterations` below 1.
     """
     low, high = 0, table.dim + 1
     d = table.dim  # the far end first: if all dimensions do not separate, one check says so

@@ -22,41 +22,17 @@ Support = Annotated[int, Range(1, "vocab_size - 1", "(`vocab_size` − 1)")]
 def face_probabilities(
     vocab_size: Vocabulary, support_size: Support
 ) -> Float[np.ndarray, " faces"]:
-    """How many of V − S logits stay below the level when Gaussian logits are projected onto
-    C = {x ∈ R^V : x equal on S coordinates, not larger elsewhere}.
+    """The probabilities (V − S + 1,) that k of V − S logits stay below the level when Gaussian
+    logits are projected onto C = {x ∈ R^V : x equal on S coordinates, not larger elsewhere}.
 
-    Parameters
-    ----------
-    vocab_size
-        V, at least 2.
-    support_size
-        S in 1 … V − 1.
+    The projection then lies inside a face of 1 + k dimensions. These probabilities are the
+    intrinsic volumes of C, and the mean dimension is δ(C), `statistical_dimension`.
 
-    Returns
-    -------
-    Float[np.ndarray, " faces"]
-        (V − S + 1,), the probability of k tokens below the level, k = 0 … V − S. The projection
-        then lies inside a face of 1 + k dimensions: these are the intrinsic volumes of C, and
-        their mean is δ(C), `statistical_dimension`.
-
-    Raises
-    ------
-    ValueError
-        sizes that are not integers in these ranges.
-
-    Notes
-    -----
     A set of p tokens joins the level if none of them lies below the mean of the n = S + p joined
     coordinates, and the k = V − S − p others lie below it. The two events are independent. The
     first is an orthant probability of correlations that are equal and negative, hence an integral
-    over Φ at imaginary arguments; the second is E Φ(M)^k with M ~ N(0, 1/n). Cost: V − S sums of
-    some thousand terms.
-
-    Examples
-    --------
-    >>> from ntpcompanion.linear.thresholds.kinematic import face_probabilities
-    >>> face_probabilities(3, 1).round(4).tolist()  # six chambers: 1/6, 1/2, 1/3
-    [0.1667, 0.5, 0.3333]
+    over Φ at imaginary arguments; the second is E Φ(M)^k with M ~ N(0, 1/n). Raises `ValueError`
+    unless V ≥ 2 and 1 ≤ S < V.
     """
     V, S = vocab_size, support_size
     below = range(V - S + 1)
@@ -69,39 +45,14 @@ def separable_probability(
     vocab_size: Vocabulary, support_size: Support, num_contexts: Size
 ) -> Float[np.ndarray, " m"]:
     """The probability that m contexts with random supports of S tokens are separable in d = 1 … m
-    dimensions, if the subspace of logits were uniformly random.
+    dimensions, if the subspace of logits were uniformly random: a theorem for V = 2 (Cover's), a
+    prediction for more tokens.
 
-    Parameters
-    ----------
-    vocab_size
-        V, at least 2.
-    support_size
-        S in 1 … V − 1.
-    num_contexts
-        m, at least 1.
-
-    Returns
-    -------
-    Float[np.ndarray, " m"]
-        (m,), for d = 1 … m: a theorem for V = 2 (Cover's), a prediction for more tokens.
-
-    Raises
-    ------
-    ValueError
-        sizes that are not integers in these ranges.
-
-    Notes
-    -----
     A uniformly random subspace of dimension D in R^N meets a cone that is not a subspace outside of
     0 with probability 2 (v_{N−D+1} + v_{N−D+3} + …), v the intrinsic volumes of the cone. Here N =
     m (V − 1), D = d (V − 1), and those of the product of m cones are the m-fold convolution of
-    `face_probabilities`. Cost O(m² (V − S)²).
-
-    Examples
-    --------
-    >>> from ntpcompanion.linear.thresholds.kinematic import separable_probability
-    >>> separable_probability(2, 1, 4).round(9).tolist()  # Cover: 1/8, 1/2, 7/8, 1
-    [0.125, 0.5, 0.875, 1.0]
+    `face_probabilities`. Cost O(m² (V − S)²). Raises `ValueError` unless V ≥ 2, 1 ≤ S < V and m ≥
+    1.
     """
     one = face_probabilities(vocab_size, support_size)
     V, m = vocab_size, num_contexts

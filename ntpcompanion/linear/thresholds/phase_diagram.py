@@ -17,19 +17,10 @@ from ntpcompanion.linear.thresholds.crossing import separability_crossing
 
 @dataclass(frozen=True, eq=False)
 class ShareCurve:
-    """Shares of draws against the dimension.
-
-    Fields
-    ------
-    dim, ratio
-        d, and d/m.
-    separable
-        the share proved separable.
-    lowest, highest
-        its Wilson interval of one standard error (68.3 %): the lower end counts undecided draws as
-        not separable, the upper as separable.
-    undecided
-        the share without a proof either way.
+    """Fractions of draws against the dimension d; `ratio` is d/m. `separable` counts draws proved
+    separable, `undecided` those without a proof either way. `lowest` and `highest` are the Wilson
+    interval of one standard error (68.3 %): the lower end counts undecided draws as not separable,
+    the upper as separable.
     """
 
     dim: Int[np.ndarray, " k"]
@@ -42,17 +33,9 @@ class ShareCurve:
 
 @dataclass(frozen=True, eq=False)
 class CrossingSample:
-    """Where n draws of tables with m contexts become separable, each between two proofs.
-
-    Fields
-    ------
-    num_contexts
-        in each table, m.
-    not_separable_to
-        (n,), the largest d at which a draw was proved not separable; 0 if there is none.
-    separable_from
-        (n,), the smallest d at which it was proved separable; m + 1 if there is none. Any d between
-        the two is undecided.
+    """Where n draws of tables with m contexts become separable: the largest d at which each was
+    proved not separable, 0 if there is none, and the smallest at which it was proved separable, m +
+    1 if there is none. Any d between the two is undecided.
     """
 
     num_contexts: int
@@ -145,26 +128,9 @@ def crossing_sample(
     """Where each table becomes separable as coordinates of its embeddings are added: one bisection
     decides all dimensions.
 
-    Parameters
-    ----------
-    tables
-        at least two, all with the same number of contexts m and with d = m coordinates, nested: d
-        of them are the first d.
-    max_iterations
-        as in `check_separability`.
-
-    Returns
-    -------
-    The two proved sides of every draw.
-
-    Raises
-    ------
-    ValueError
-        Fewer than two tables, or tables of other shapes.
-
-    Notes
-    -----
-    Cost log2(m) checks a table: 0.05 s at V = 10, m = 40, and 1 s at m = 320.
+    Each table has d = m coordinates, of which the first d are those of the table in d dimensions.
+    Cost log2(m) checks a table: 0.05 s at V = 10, m = 40, and 1 s at m = 320. Raises `ValueError`
+    for fewer than two tables, or tables of other shapes.
     """
     shapes, sides = set(), []
     for table in tables:

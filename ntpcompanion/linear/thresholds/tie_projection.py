@@ -14,14 +14,9 @@ MAX_EXCHANGES = 2_000
 
 @dataclass(frozen=True, eq=False)
 class Pooling:
-    """The projections x of points ω onto their cones.
-
-    Fields
-    ------
-    multipliers
-        γ (n, V), with x = ω − Λγ: rows of sum 0, not negative off support, 0 where not pooled.
-    pooled
-        (n, V), the tokens T whose logits equal the largest; contains the support.
+    """The projections x = ω − Λγ of points ω onto their cones. The `multipliers` γ have rows of sum
+    0, not negative off support, 0 where not pooled. The `pooled` tokens are those whose logits
+    equal the largest, the support among them.
     """
 
     multipliers: Float[np.ndarray, "n V"]
@@ -34,35 +29,15 @@ def pool(
     supports: Bool[np.ndarray, "n V"],
     start: Bool[np.ndarray, "n V"] | None = None,
 ) -> Pooling:
-    """Project each ω onto C_S = {x : x is largest on all of S} in the norm x ↦ xᵀ Λ⁻¹ x.
+    """Project each ω of `points` onto C_S = {x : x is largest on all of S} in the norm x ↦ xᵀ Λ⁻¹
+    x, for a symmetric and positive definite `response` Λ. `start` is a guess of the pooled tokens,
+    the supports by default.
 
-    Parameters
-    ----------
-    response
-        Λ (V, V), symmetric and positive definite.
-    points
-        (n, V), the ω.
-    supports
-        (n, V), the mask of each S, none empty.
-    start
-        (n, V), a guess of the pooled tokens; the supports by default.
-
-    Returns
-    -------
-    Pooling
-        The multipliers, and the tokens that are pooled.
-
-    Raises
-    ------
-    RuntimeError
-        The exchanges do not end: Λ is too far from positive definite for floating point.
-
-    Notes
-    -----
     A linear complementarity problem: the tokens off support have either γ = 0 or a logit equal to
     the largest. The set of pooled tokens is exchanged until all signs are right: whole blocks at
     first, then the last wrong token alone, which ends after finitely many exchanges (Murty 1974).
-    Cost O(n (t³ + V²)) an exchange with t pooled tokens; mostly fewer than ten exchanges.
+    Cost O(n (t³ + V²)) an exchange with t pooled tokens; mostly fewer than ten exchanges. Raises
+    `RuntimeError` where they do not end: Λ is too far from positive definite for floating point.
     """
     pooled = supports.copy() if start is None else supports | start
     multipliers = np.zeros_like(points)
