@@ -8,23 +8,11 @@ import lazy_loader
 def attach_public_names(
     package: str, file: str, *, extra: str
 ) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
-    """What the `__init__.py` of a package assigns to `__getattr__`, `__dir__`, `__all__`.
+    """What the `__init__.py` of a package assigns to `__getattr__`, `__dir__`, `__all__`, from the
+    stub `__init__.pyi` beside its `file`.
 
-    Parameters
-    ----------
-    package
-        the package's `__name__`.
-    file
-        its `__file__`; beside it lies the stub `__init__.pyi`, whose lines `from .module import
-        name as name` are its public names.
-    extra
-        the extra of the distribution that brings what the package's modules import.
-
-    Returns
-    -------
-    tuple
-        the function that loads a name, the one that lists the names, and the list. Loading a name
-        raises ImportError with the extra to install, if a package that it needs is not there.
+    Loading a name raises ImportError with the `extra` of the distribution to install, if a package
+    that it needs is not there.
     """
     load, names, listed = lazy_loader.attach_stub(package, file)
 

@@ -38,36 +38,13 @@ Variable = Annotated[str, Field(pattern="^[a-z][a-z0-9-]*$")]
 @with_config(ConfigDict(extra="forbid"))
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """The settings of a book; each has a default.
+    """The settings of a book, each with a default; book/own_companion.md describes them.
 
-    Fields
-    ------
-    name, version
-        by which the book is cited; by default those of `[project]`.
-    package
-        the importable packages whose sources decide which notebooks are run again: a name or
-        several, each a folder of the book or of its `src`. The first has the experiments that are
-        recorded and swept. By default the one that `[project]` names, if it is there.
-    experiments
-        the package of its experiments; by default `experiments` in the first of these.
-    libraries
-        the distributions whose versions decide it too. By default the requirements of `[project]`
-        and the usual numerical libraries.
-    extras
-        of `[project.optional-dependencies]`, those without which the book cannot be built.
-    constraints
-        the file that pins versions; by default `constraints.txt`, if it is there.
-    environment
-        variables of the user's environment that runs may read; a change makes runs stale. By
-        default none: a run has an environment of its own.
-    readable
-        files and folders outside of the project that runs may read, besides the inputs that they
-        name. What programs read there is not noticed when it changes.
-    cell_seconds
-        how long a cell may take, by profile; 0: as long as it needs.
-    colours
-        for a colour of figures, like `"#0173b2"`, the variable of the stylesheet that a page shows
-        instead: `"ink"` is `--ntp-ink`. They come on top of those of `ntpcompanion.plots`.
+    `libraries` are distributions whose versions decide, like the sources of `package`, which
+    notebooks are run again; `environment` names variables that runs may read, and a change of one
+    makes runs stale. `readable` are paths outside of the project; what programs read there is not
+    noticed when it changes. The first of `package` has the experiments. `colours` come on top of
+    those of the plots.
     """
 
     name: str = ""
@@ -92,14 +69,11 @@ KNOWN = tuple(each.name for each in fields(Settings))
 
 
 def read_settings(root: Path) -> Settings:
-    """The settings of the book in the folder `root`; the defaults where its pyproject.toml is
-    missing or does not say.
+    """The settings of the book in the folder `root`; the defaults where pyproject.toml does not
+    say.
 
-    Raises
-    ------
-    ValueError
-        a file that is not TOML, an unknown setting, or a value of another type: a sentence that
-        names it.
+    Raises ValueError with a sentence that names the fault: a file that is not TOML, an unknown
+    setting, a value of another type.
     """
     path = root / FILE
     try:
@@ -114,11 +88,7 @@ def read_settings(root: Path) -> Settings:
 
 def settings_of(table: Mapping[str, Any], project: Mapping[str, Any], path: Path) -> Settings:
     """The settings that `[tool.ntpcompanion]` (`table`) and `[project]` of the file `path` say.
-
-    Raises
-    ------
-    ValueError
-        as `read_settings`.
+    Raises ValueError as `read_settings`.
     """
     where = f"{path}, [{TABLE}]"
     for key in table:
@@ -146,12 +116,8 @@ def settings_of(table: Mapping[str, Any], project: Mapping[str, Any], path: Path
 
 
 def package_folder(name: str, root: Path) -> Path:
-    """The folder of a package of the book in `root`.
-
-    Raises
-    ------
-    ValueError
-        neither there nor in its `src`.
+    """The folder of a package of the book in `root`, there or in its `src`; ValueError if it is in
+    neither.
     """
     parts = name.split(".")
     for folder in (root.joinpath(*parts), root.joinpath("src", *parts)):

@@ -25,22 +25,11 @@ LAST_SEED = 2**64 - 1  # of a generator of torch
 def argument_check(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Mark a function that raises for arguments that cannot be used, and does nothing else.
 
-    A run that was made has passed its checks, so that one more, one less or a better sentence
-    leaves its numbers: what a record rests on leaves out calls of such functions, if the experiment
-    catches no error of any function. Only what can be seen to look is left out: a function that
-    returns nothing, assigns to nothing but its own variables, goes through nothing that it was
-    given as an iterator, and calls nothing but builtins, functions and methods that only look, and
-    functions of its packages for which the same holds.
-
-    Parameters
-    ----------
-    function
-        takes arguments and returns nothing.
-
-    Returns
-    -------
-    Callable
-        the function itself.
+    A run that was made has passed its checks. So what a record rests on leaves out calls of such
+    functions, if the experiment catches no error of any function. Only what can be seen to look is
+    left out: a function that returns nothing, assigns to nothing but its own variables, goes
+    through no argument as an iterator, and calls nothing but builtins, functions and methods that
+    only look, and functions of its packages for which the same holds.
     """
     return function
 
@@ -54,20 +43,9 @@ def require(holds: object, sentence: str) -> None:
 def as_integer(
     name: str, value: Any, minimum: int | None = None, maximum: int | None = None, reason: str = ""
 ) -> int:
-    """`value` as a Python integer in `minimum` … `maximum`.
-
-    Parameters
-    ----------
-    value
-        what `operator.index` takes: integers of Python, NumPy and torch. Booleans and floats, whole
-        ones too, are rejected.
-    reason
-        why the limits are what they are; it follows them in the sentence.
-
-    Raises
-    ------
-    ValueError
-        not an integer, or out of range.
+    """`value` as a Python integer in `minimum` … `maximum`, which `reason` explains in the
+    sentence: from what `operator.index` takes, booleans excepted. ValueError otherwise, for whole
+    floats too.
     """
     try:
         if isinstance(value, bool | np.bool_):
@@ -163,10 +141,8 @@ def as_shaped(
     name: str, value: object, shape: tuple[int | None, ...], description: str = ""
 ) -> np.ndarray:
     """`value` as a finite float64 array of a shape (None: any positive length), a read-only view
-    where it is one already.
-
-    `description` says what the entries are; it follows the shape in the sentence. Raises ValueError
-    for what `as_array` rejects, another shape, NaN or infinity.
+    where it is one already. Raises ValueError, with a `description` of the entries behind the
+    shape.
     """
     array = as_array(name, value).view()
     check_shape(name, array.shape, shape, description)
@@ -211,10 +187,8 @@ def check_finite(name: str, entries: np.ndarray) -> None:
 
 
 def check_probabilities(name: str, entries: np.ndarray, sums: np.ndarray | np.floating) -> None:
-    """ValueError unless entries are finite and not negative, and sums are 1 within SUM_TOLERANCE.
-
-    `entries` are those of a vector or matrix in any order; `sums` is their sum, or the vector of
-    the sums of rows.
+    """ValueError unless entries, in any order, are finite and not negative, and their sum, or the
+    vector of the sums of rows, is 1 within SUM_TOLERANCE.
     """
     check_finite(name, entries)
     check_not_negative(name, entries)
@@ -357,8 +331,7 @@ def check_sentences(
     """ValueError unless the value is a matrix of integers of torch on the device of a parameter of
     a model, with as many columns as that has positions, or fewer where they may be `shorter`.
 
-    It looks at kind, shape and device only: a network is called at every step of a training, and
-    its tokens may stand for many under `torch.func.vmap`.
+    It looks at kind, shape and device only: tokens may stand for many under `torch.func.vmap`.
     """
     check_tensor(name, tokens)
     if tokens.ndim != 2 or str(tokens.dtype) not in ("torch.int64", "torch.int32"):

@@ -113,18 +113,7 @@ def solve_w_svm(sequences: OneSet, best: Positions, *, tol: float = 1e-8) -> WSV
 def differences(
     sequences: OneSet, best: Positions
 ) -> tuple[Float[np.ndarray, "n T d"], Float[np.ndarray, "n T k"]]:
-    """x_i,best − x_iτ and the query of each, for one data set.
-
-    Parameters
-    ----------
-    sequences, best
-        as of `solve_w_svm`.
-
-    Raises
-    ------
-    ValueError
-        several data sets, positions that do not exist.
-    """
+    """x_i,best − x_iτ and the query of each, for one data set."""
     rows = np.arange(len(sequences.tokens))
     chosen = sequences.tokens[rows, as_array("best", best).astype(int)]
     asked = np.repeat(sequences.queries[:, None], sequences.length, axis=1)

@@ -23,12 +23,8 @@ class _Frozen(BaseModel):
     @classmethod
     def from_json(cls: type[Values], values: Mapping[str, Any]) -> Values:
         """Read values that come from a file or a command line; a text is never taken for a number.
-
-        Raises
-        ------
-        ValueError
-            a sentence for each field that is missing, unknown or outside its range, with its name
-            and the value.
+        Raises ValueError with a sentence for each field that is missing, unknown or outside its
+        range.
         """
         try:
             return cls.model_validate_json(json.dumps(values), strict=True)

@@ -14,10 +14,9 @@ MIN_CURVATURE = 10
 
 @dataclass(frozen=True)
 class Pair:
-    """A step s, the change y of the gradient along it, and 1 / sᵀy, of k problems.
-
-    The last is 0 for a problem that has not moved, or whose sᵀy is not positive beyond rounding:
-    such a pair has no effect on a direction. `scale` is sᵀy / yᵀy, or 0 likewise.
+    """A step s, the change y of the gradient along it, 1 / sᵀy and the `scale` sᵀy / yᵀy of k
+    problems. Both quotients are 0 where sᵀy is not positive beyond rounding: the pair then has no
+    effect.
     """
 
     step: Float[Tensor, "k size"]
@@ -49,10 +48,9 @@ class Pair:
 def lbfgs_direction(
     gradient: Float[Tensor, "k size"], pairs: Sequence[Pair]
 ) -> Float[Tensor, "k size"]:
-    """−H g for every problem, with H the inverse Hessian that BFGS builds of the pairs, oldest
-    first, from the multiple sᵀy / yᵀy of the identity that the last usable pair gives.
+    """−H g with the inverse Hessian H that BFGS builds from the pairs, oldest first, beginning with
+    the last positive scale times the identity; −g without pairs. O(pairs · size) for each problem.
 
-    Without pairs it is −g. O(pairs · size) per problem, by the two-loop recursion.
     Source: Nocedal and Wright, Numerical Optimization, algorithm 7.4.
     """
     direction, coefficients = -gradient, []

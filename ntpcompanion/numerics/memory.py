@@ -15,16 +15,8 @@ GRAIN = 0.5
 
 
 def check_dense(name: str, arrays: int, shape: tuple[int, int]) -> None:
-    """ValueError if so many dense float64 arrays of one shape do not fit into the machine's memory.
-
-    Parameters
-    ----------
-    name
-        the argument whose size makes them so large.
-    arrays
-        how many the computation holds at a time.
-    shape
-        (contexts, tokens).
+    """ValueError if so many dense float64 arrays of one shape (contexts, tokens) at a time exceed
+    the machine's memory; it names the argument that makes them so large.
     """
     needed, memory = 8 * arrays * shape[0] * shape[1], machine_memory()
     if memory is not None and needed > memory:
@@ -48,10 +40,7 @@ def machine_memory() -> int | None:
 
 
 def forget_peak() -> None:
-    """Start to measure anew: the peak so far, of other work or of a parent, no longer counts.
-
-    Nothing happens where the system has no such thing; `peak_gib` then gives what it has.
-    """
+    """Start to measure anew, where the system can: `read_peak` then leaves out what was before."""
     with contextlib.suppress(OSError):
         (PROCESS / "clear_refs").write_text("5", encoding="ascii")
 

@@ -9,19 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Round:
-    """A round of a search that has not found a proof yet, as a `callback` sees it.
+    """A round of a search without a proof yet, as a `callback` sees it: its `number` from 1,
+    `iterations` so far in the unit of the solver's `max_iterations`, and `seconds` since the begin.
 
-    Fields
-    ------
-    number
-        1, 2, …
-    iterations
-        steps so far, in the unit of the solver's `max_iterations`.
-    seconds
-        since the search began.
-    gap
-        how far the search is from a proof, in the unit of the `gap` that the solver returns;
-        infinite before it is known.
+    `gap` is the distance from a proof, in the unit of the `gap` that the solver returns; infinite
+    before it is known.
     """
 
     number: int
@@ -35,14 +27,8 @@ class OutOfTimeError(Exception):
 
 
 class Progress:
-    """The clock of one search.
-
-    Parameters
-    ----------
-    time_limit
-        seconds, or None for no limit.
-    callback
-        called with a `Round` after each round, or None.
+    """The clock of one search: `callback` is called with a `Round` after each round, and
+    `time_limit` is in seconds, None for no limit.
     """
 
     def __init__(

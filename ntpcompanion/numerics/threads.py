@@ -21,21 +21,12 @@ SMALL_PRODUCT, SMALL_STEP, SMALL_SYSTEM = 15_000_000, 200_000_000, 1_400
 
 @contextlib.contextmanager
 def one_thread_if(small: bool) -> Iterator[None]:
-    """One thread for NumPy, SciPy and torch while the block runs, if what it computes is small; the
-    caller's setting afterwards.
+    """One thread for NumPy, SciPy and torch while the block runs, if what it computes again and
+    again is `small`: see `SMALL_PRODUCT`, `SMALL_STEP` and `SMALL_SYSTEM`. Afterwards the caller's
+    setting.
 
-    Parameters
-    ----------
-    small
-        whether what the block computes again and again is below `SMALL_PRODUCT` or `SMALL_STEP`
-        multiplications ((m, k) times (k, n) has m·k·n), or `SMALL_SYSTEM` equations. If not, the
-        number of threads stays what the caller has chosen.
-
-    Notes
-    -----
-    The pools of NumPy and SciPy belong to the process: its other threads find them with one thread,
-    too, while the block runs. Entering and leaving takes some fifty microseconds, so a block is a
-    whole solver rather than a step of it.
+    The pools of NumPy and SciPy belong to the process, so its other threads have one thread, too.
+    Entering and leaving takes some fifty microseconds: a block is a whole solver, not a step of it.
     """
     if not small:
         yield

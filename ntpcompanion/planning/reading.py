@@ -67,16 +67,8 @@ def read_graphs(task: PathStar, prefix: Int[np.ndarray, "n {task.prefix_length}"
 
 @dataclass(frozen=True, eq=False)
 class QuestionLayout:
-    """The columns of a question in which its parts stand.
-
-    Fields
-    ------
-    query
-        of root and goal.
-    parents, children
-        of the two ends of each edge.
-    slash, end, separators
-        of the symbols "/" and "=", and of each "|" between two edges.
+    """The columns of a question: the `query` of root and goal, `parents` and `children`, the two
+    ends of each edge, and the symbols "/" (`slash`), "=" (`end`) and "|" (`separators`).
     """
 
     query: slice

@@ -33,25 +33,8 @@ def draw_share(
     colour: Colour = MEASUREMENT,
     marker: Marker = "o",
 ) -> Line2D:
-    """The fraction of random tables with a property against d/m, with binomial standard errors.
-
-    Parameters
-    ----------
-    ax
-        where to draw.
-    ratio
-        the values of d/m.
-    fraction
-        for each of them, the fraction of the tables that have the property.
-    draws
-        how many tables were drawn at each ratio.
-    colour, marker
-        of the points.
-
-    Returns
-    -------
-    Line2D
-        the line that joins the points.
+    """The fraction of random tables with a property against d/m, with binomial standard errors of
+    so many `draws` at each ratio; returns the line that joins the points.
     """
     fraction = np.asarray(fraction, dtype=float)
     ax.errorbar(
@@ -109,18 +92,9 @@ def draw_verdict_shares(ax: Axes, frame: pd.DataFrame, draws: Size) -> Axes:
 
 
 def half_way(line: Line2D) -> tuple[float, float]:
-    """Where a line that goes from 0 to 1 first passes ½, for the label beside it.
-
-    Parameters
-    ----------
-    line
-        with positive x; its points are in the order of x.
-
-    Returns
-    -------
-    tuple of float
-        x, y in the middle between the last point below ½ and the first one from ½ on; in x the
-        geometric mean. If all points are on one side of ½, the first point.
+    """Where a line from 0 to 1 over positive x first passes ½, for the label beside it: between the
+    last point below ½ and the next, by the geometric mean in x. The first point if all are on one
+    side.
     """
     x, y = np.asarray(line.get_xydata()).T
     after = int(np.argmax(y >= 0.5))

@@ -44,25 +44,11 @@ def draw_text_table(passage: Axes, table: Axes, counts: ContextCounts, encoding:
 def draw_passage(
     ax: Axes, words: Sequence[str], context: Sequence[str], *, width: float = 185.0
 ) -> Axes:
-    """A passage as running text: each occurrence of a context framed, and the word after it in the
-    colour of the tokens that can follow.
+    """A passage as running text in lines of `width` points: each occurrence of a context framed,
+    and the word after it in the colour of the tokens that can follow.
 
-    Parameters
-    ----------
-    ax
-        where to write, from its top and from the left edge of the figure: its first panel. Its axes
-        and ticks are hidden.
-    words
-        the passage.
-    context
-        the words of the context, oldest first.
-    width
-        of a line, in points (1/72 inch).
-
-    Returns
-    -------
-    Axes
-        `ax`.
+    It begins at the left edge of the figure, so `ax` must be its first panel, whose axes are
+    hidden.
     """
     x, line = 0.0, 0
     for text, role in _pieces(list(words), list(context)):
@@ -112,24 +98,8 @@ def _width(text: str, weight: str) -> float:
 def draw_sparse_rows(
     ax: Axes, counts: ContextCounts, rows: Sequence[int], labels: Sequence[str]
 ) -> Axes:
-    """Rows of the table of contexts: a mark at every token that follows the context somewhere in
-    the text, on a line that is as long as the vocabulary; at its end the number of marks.
-
-    Parameters
-    ----------
-    ax
-        where to draw.
-    counts
-        the contexts of one length.
-    rows
-        which of them, from top to bottom.
-    labels
-        the context of each row in words.
-
-    Returns
-    -------
-    Axes
-        `ax`.
+    """Rows of the table of contexts, from top to bottom: a mark at every token that follows the
+    context, on a line that is as long as the vocabulary, and at its end the number of marks.
     """
     table, V = counts.counts, counts.counts.shape[1]
     heights = -np.arange(len(rows))

@@ -49,19 +49,7 @@ def draw_support_sizes(ax: Axes, counts: Counts) -> Axes:
 
 
 def survival(sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The survival function of a sample.
-
-    Parameters
-    ----------
-    sizes
-        the sample, one-dimensional.
-
-    Returns
-    -------
-    tuple of arrays
-        the distinct values s in ascending order, and for each the fraction of entries that are at
-        least s.
-    """
+    """The distinct values s of a sample, rising, and for each the fraction of entries ≥ s."""
     values, numbers = np.unique(sizes, return_counts=True)
     return values, numbers[::-1].cumsum()[::-1] / sizes.size
 

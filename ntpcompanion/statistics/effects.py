@@ -158,13 +158,8 @@ def slopes_of_seeds(
     ],
     y: Annotated[ArrayLike, Shape("seeds arms")],
 ) -> Float[np.ndarray, " seeds"]:
-    """The slope of each seed in `slope_within_seeds`, which says what is taken; here a single seed
-    is enough.
-
-    Raises
-    ------
-    ValueError
-        for other shapes, and for a seed whose arms all have the same `x`.
+    """The slope of each seed in `slope_within_seeds`; a single seed is enough. Raises ValueError
+    for a seed whose arms all have the same `x`.
     """
     across, up = as_array("x", x), as_array("y", y)
     centred = across - across.mean(1, keepdims=True)

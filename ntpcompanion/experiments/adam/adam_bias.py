@@ -293,24 +293,11 @@ def _growth(
 def least_weighted_norm(
     table: ContextTable, scale: Float[np.ndarray, "V d"]
 ) -> Float[np.ndarray, "V d"]:
-    """Minimize Σ_zi scale_zi W_zi² subject to ties within supports and margins of at least 1, by
-    Clarabel: the next-token SVM in a weighted norm.
+    """The next-token SVM in a weighted norm, by Clarabel: minimize Σ_zi scale_zi W_zi² subject to
+    ties within supports and margins of at least 1. All weights equal give W^mm.
 
-    Parameters
-    ----------
-    scale
-        (V, d), positive weights; all equal, they give W^mm.
-
-    Raises
-    ------
-    ValueError
-        `scale` is not positive everywhere.
-    RuntimeError
-        the solver finds no solution.
-
-    Notes
-    -----
-    V·d unknowns.
+    Raises ValueError for weights that are not all positive, and RuntimeError where the solver stops
+    without a solution.
     """
     import cvxpy as cp
 

@@ -269,7 +269,7 @@ class Case:
 
     @property
     def removed(self) -> Effect:
-        """The share of Adam's distance from W_P that goes with measured weights: a ratio of sums,
+        """The fraction of Adam's distance from W_P that measured weights remove: a ratio of sums,
         with the error of its linearization.
         """
         away = 1 - self.table.growth_predicted
@@ -280,14 +280,9 @@ class Case:
 
 @dataclass(frozen=True, eq=False)
 class Cases:
-    """What `read_cases` returns.
-
-    Fields
-    ------
-    table
-        a row for each run: plan and result; the share of the variance of log P that P̂ has as well,
-        `explained`; the divergence over the predicted one, `stall`; and the error between two
-        starts over the spread of log P, `from start`.
+    """What `read_cases` returns: a `table` of plan and result for each run. `explained` is the
+    fraction of the variance of log P that P̂ explains, `stall` the divergence over the predicted
+    one, and `from start` the error between two starts over the spread of log P.
     """
 
     table: pd.DataFrame

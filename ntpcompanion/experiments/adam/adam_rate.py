@@ -189,12 +189,8 @@ def _multiples(decoders: Float[np.ndarray, "n V d"], limit: Decoder) -> Float[np
 
 @dataclass(frozen=True, eq=False)
 class Angles:
-    """What `read_angles` returns.
-
-    Fields
-    ------
-    points
-        a row for each run, a column for each field of a `Point` and step.
+    """What `read_angles` returns: `points` with a row for each run, a column for each field of a
+    `Point` and step.
     """
 
     points: pd.DataFrame

@@ -159,12 +159,8 @@ def run(plan: Plan) -> Result:
 def split_rows(
     plan: Plan, tokenizer: Any, content: str
 ) -> tuple[Int[Tensor, "n length"], Int[Tensor, "held length"]]:
-    """The rows of one part of a text: those to train on, and the last ones, with a row between.
-
-    Raises
-    ------
-    ValueError
-        a segment that there is not, too few rows for one reading of each.
+    """The rows of one part of a text to train on, and its last `held_out` rows, with a row between.
+    Raises ValueError for a segment that does not exist, and for too few rows to read each once.
     """
     if plan.segment >= plan.segments:
         raise ValueError(

@@ -19,28 +19,11 @@ def separable_tables(
     *,
     tol: float,
 ) -> tuple[list[Solved], int]:
-    """The first separable ones of random tables, each with W^mm, and how many were drawn for them.
+    """The first `wanted` separable ones of random tables of sizes m, V, S and d, each with W^mm,
+    and how many were drawn for them; `generator` makes the random numbers of the draw with a
+    number.
 
-    Parameters
-    ----------
-    sizes
-        m, V, S and d, as in `ContextTable.random`.
-    wanted
-        how many separable ones.
-    generator
-        the source of randomness of the draw with this number.
-    tol
-        of `solve_ntp_svm`.
-
-    Returns
-    -------
-    tuple of list and int
-        pairs of a table and its decoder, and the number of draws.
-
-    Raises
-    ------
-    ValueError
-        too few of ten times as many are separable.
+    Raises ValueError if too few of ten times as many tables are separable.
     """
     solved: list[Solved] = []
     for draw in range(ATTEMPTS * wanted):

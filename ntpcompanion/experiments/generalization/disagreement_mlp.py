@@ -133,14 +133,8 @@ def _examples(plan: Plan, name: str, count: int) -> tuple[Float[Tensor, "n d"], 
 
 @dataclass(frozen=True, eq=False)
 class Ensembles:
-    """What `read_ensembles` returns.
-
-    Fields
-    ------
-    table
-        a row for each ensemble: `task` in words, `seed`, `differ_in`, `error`, `disagreement`, the
-        absolute `gap`, the calibration error as `cace`, `training_error`, and `ratio`, disagreement
-        over error.
+    """What `read_ensembles` returns: a `table` with a row for each ensemble. `gap` is absolute,
+    `cace` the calibration error, and `ratio` disagreement over error.
     """
 
     table: pd.DataFrame

@@ -138,16 +138,12 @@ def run(plan: Plan) -> Result:
 
 @dataclass(frozen=True, eq=False)
 class Networks:
-    """What `read_networks` returns.
+    """What `read_networks` returns: a `table` with a row for each measurement.
 
-    Fields
-    ------
-    table
-        a row for each measurement: `pairs`, the pairing, the text's first; `seed`, `step`,
-        `excess`; similarities of `contexts` and `words` with the solution of the SVM, of words with
-        the `proxy`, and as `printed`, with diagonals; `same`, the mean cosine of contexts with
-        equal supports; similarities with the predictions for the `other` pairing and for `renamed`
-        words.
+    `pairs` names the pairing, the text's first. `contexts` and `words` are similarities with the
+    solution of the SVM, `proxy` that of words with the proxy, and `printed` that with diagonals;
+    `same` is the mean cosine of contexts with equal supports. `other` and `renamed` compare with
+    predictions for the other pairing and for renamed words.
     """
 
     table: pd.DataFrame

@@ -222,16 +222,8 @@ class Result(experiment.Result):
 
 @dataclass(frozen=True, eq=False)
 class FollowedTable:
-    """A table with its prediction and its paths.
-
-    Fields
-    ------
-    next_token
-        (m, V) distributions.
-    predicted
-        from their supports.
-    path, other
-        minimizers for falling λ, and those for other probabilities on the same supports.
+    """A table of distributions (m, V), the prediction from their supports, and the minimizers for
+    falling λ: `path` for these distributions, `other` for other probabilities on the same supports.
     """
 
     next_token: Float[np.ndarray, "m V"]
@@ -278,10 +270,8 @@ def run(plan: Plan) -> Result:
 
 
 def seven_contexts() -> tuple[RidgeMinimum, dict[str, Any]]:
-    """The ridge path of an example of seven contexts and five tokens, for readers to touch.
-
-    Returns the minimum at λ = 1e-3, at which the figure starts, and what its script draws: the
-    `support`, all `ridges` and `logits`, the SVM's `solution`, and the index of the `start`.
+    """The ridge path of an example of seven contexts and five tokens, for readers to touch: the
+    minimum at λ = 1e-3, at which the figure starts, and what its script draws.
     """
     percent = [[90, 10, 0, 0, 0], [20, 80, 0, 0, 0], [0, 50, 50, 0, 0], [0, 0, 30, 70, 0]]
     percent += [*2 * [[0, 0, 0, 0, 100]], [0, 0, 0, 50, 50]]

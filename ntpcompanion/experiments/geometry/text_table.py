@@ -11,18 +11,9 @@ from ntpcompanion.languages.text.counting import count_contexts
 
 @dataclass(frozen=True, eq=False)
 class TextTable:
-    """Distinct contexts of a text with what follows them.
-
-    Fields
-    ------
-    contexts
-        (m, t) the tokens of each context, oldest first.
-    next_token
-        (m, V) empirical distributions, one a row.
-    weight
-        (m,) frequencies of the contexts, of sum one.
-    text_sha256
-        hash of the whole text.
+    """Distinct contexts of a text, oldest token first, with their frequencies (`weight`, of sum
+    one) and the empirical distribution of the token that follows each; `text_sha256` is of the
+    whole text.
     """
 
     contexts: Int[np.ndarray, "m t"]
@@ -37,8 +28,8 @@ class TextTable:
 
 
 def read_table(plan: TextPlan) -> TextTable:
-    """Count the contexts of the plan's words. Contexts that every token follows are left out: they
-    have no margin.
+    """Count the contexts of the plan's words, without those that every token follows: they have no
+    margin.
 
     Raises ValueError, FileNotFoundError and ImportError as `read_tokens` and `count_contexts`, and
     ValueError if no context is left.

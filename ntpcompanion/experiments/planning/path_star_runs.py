@@ -29,34 +29,16 @@ COURSE = ("objective", "query", "seed", "step", "node", "accuracy")
 def runs_table(
     tasks: Sequence[Run[Plan, Result]], steps: int | None = None, *, length: int | None = None
 ) -> pd.DataFrame:
-    """One row for each recorded run, with what it had reached after some steps.
+    """One row for each recorded run, as if it had ended after so many `steps` (None: at its end),
+    about paths of one `length` (None: the longest): its plan, and the following; missing where not
+    defined.
 
-    Parameters
-    ----------
-    tasks
-        of a record; their seconds are not needed.
-    steps
-        the runs are read as if they had ended then; None: to their ends.
-    length
-        of the path that a row is about, one of the plan's; None: the longest.
-
-    Returns
-    -------
-    pandas.DataFrame
-        the plan (`arms`, `length`, `query`, `objective`, `others`, `seed`); the last `step` and
-        whether the run `solved` the task; for paths of this length `exact`, A_1 as
-        `first_node` and CE_1 as `first_loss`, the least A_i of i = 2 … l − 1 as `later`; in a
-        wrong arm the least agreement as `follows`, `leaf` and `goal` at the last position;
-        `memorized`, exact answers on a fixed training set at the end of the run; `order`, the step
-        at which A_1 first reaches 0.9, or the last one, minus that of A_{l−2}; `stall`, the number
-        of steps from the first evaluation with all A_i, i = 2 … l − 1, at least 0.98 to the first
-        one after it with A_1 above 1/d + 0.1, or to the end of the run; `minutes` of the whole run.
-        What is not defined is missing.
-
-    Raises
-    ------
-    ValueError
-        a negative number of steps, another length.
+    `first_node` is A_1, `first_loss` CE_1, and `later` the least A_i of i = 2 … l − 1. In a wrong
+    arm `follows` is the least agreement, and `leaf` and `goal` are those at the last position.
+    `order` is the step at which A_1 first reaches 0.9, or the last one, minus that of A_{l−2}.
+    `stall` counts steps from the first evaluation with all A_i, i = 2 … l − 1, at least 0.98 to the
+    first one after it with A_1 above 1/d + 0.1, or to the end. `memorized`, exact answers on a
+    fixed training set, and `minutes` are of the whole run. Raises ValueError for another length.
     """
     if steps is not None:
         steps = as_integer("steps", steps, 0)
@@ -85,14 +67,10 @@ def course_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
 
 
 def describe_runs(kinds: Mapping[str, pd.DataFrame]) -> dict[str, float]:
-    """The numbers that a text says of several kinds of runs, rows of `runs_table`.
-
-    Returns `KIND_NUMBER` for each number that is defined: `runs`, how many are `solved`, the last
-    step as `steps`; in per cent A_1 as `first`, `best` and the mean `exact`, `memorized`,
-    `follows`, and the least and largest `later` and the least `follows` as `later_min`,
-    `later_max`, `follows_min`; the mean `stall` and `order`; numbers of runs with `later` at least
-    0.98 as `cheats`, at least 0.9 as `near_cheats`, and with A_1 below 0.6 as `guesses`. Raises
-    ValueError for no kind.
+    """The numbers that a text says of several kinds of runs, rows of `runs_table`, as
+    `KIND_NUMBER`: see `NUMBERS`; undefined ones are left out. Runs that `cheats` counts have
+    `later` at least 0.98, those of `near_cheats` at least 0.9, and those of `guesses` A_1 below
+    0.6. Raises ValueError for no kind.
     """
     if not kinds:
         raise ValueError("`kinds` must hold at least one table of runs, got none.")

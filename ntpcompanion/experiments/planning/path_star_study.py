@@ -58,19 +58,11 @@ COUNTED = {
 
 @dataclass(frozen=True, eq=False)
 class PathStarRuns:
-    """What `read_path_stars` returns.
+    """What `read_path_stars` returns: the rows of `runs_table` for all runs, `mapped` those with
+    next tokens and two arms, `solved` within 3000 steps, and the `courses` of each record.
 
-    Fields
-    ------
-    table
-        a row for each run, as in `runs_table`, with its `record`.
-    mapped
-        those with next tokens and two arms, `solved` within 3000 steps.
-    kinds
-        rows of each of `KINDS` and `MAPPED`; `early` and `guessing`, those of `end` after 500 and
-        2000 steps; `mixed_3` and `mixed_4`, the mixed runs on three and on four nodes.
-    courses
-        of each record, as in `course_table`.
+    `kinds` holds the rows of each of `KINDS` and `MAPPED`; `early` and `guessing`, those of `end`
+    after 500 and 2000 steps; `mixed_3` and `mixed_4`, the mixed runs on three and on four nodes.
     """
 
     table: pd.DataFrame
@@ -111,8 +103,8 @@ class PathStarRuns:
 
     @property
     def without_others(self) -> Effect:
-        """Share of runs of the map that solve the task without the other tokens, less that with
-        all; paired by seed, over lengths and places of the query.
+        """Fraction of runs of the map that solve the task without the other tokens, less that with
+        all; paired by seed, over lengths and positions of the query.
         """
         arms = self._shares(self.mapped, ["seed", "length", "query"], "others")
         by_seed = arms.groupby("seed").mean()

@@ -36,18 +36,8 @@ class ModelText(experiment.Plan):
 
 @dataclass(frozen=True, eq=False)
 class ModelContexts:
-    """m contexts of a text and the V tokens that follow any of them.
-
-    Fields
-    ------
-    contexts
-        (m, t), tokens of the model, most frequent first.
-    successors
-        (V,), tokens of the model.
-    counts
-        (m, V), how often each follows each.
-    text_sha256
-        hash of the whole text.
+    """m contexts of a text, most frequent first, and the V tokens of the model that follow any of
+    them, with the `counts` of each pair; `text_sha256` is of the whole text.
     """
 
     contexts: Int[np.ndarray, "m t"]
@@ -102,12 +92,8 @@ def load(plan: ModelText) -> LoadedModel:
 
 
 def read_contexts(plan: ModelText, tokenizer: Any) -> ModelContexts:
-    """Split the text into tokens and count.
-
-    Raises
-    ------
-    ValueError
-        a segment that there is not, a text with fewer contexts.
+    """Split the text into tokens and count. Raises ValueError for a segment that does not exist,
+    and for a part of the text with too few contexts.
     """
     if plan.segment >= plan.segments:
         raise ValueError(

@@ -82,14 +82,8 @@ class Result(experiment.Result):
 
 
 class CheckpointStore:
-    """What was computed before, or is computed now and kept.
-
-    Parameters
-    ----------
-    folder
-        where; None keeps nothing.
-    belongs_to
-        what tells this run from others, such as its plan.
+    """What a run computed before, or computes now and stores in `folder` (None: nowhere);
+    `belongs_to` distinguishes it from other runs.
     """
 
     def __init__(self, folder: Path | None, belongs_to: str) -> None:

@@ -77,16 +77,8 @@ class Plan(experiment.Plan):
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """A model at one step of its training.
-
-    Fields
-    ------
-    step, seconds
-        updates made, and seconds of training so far.
-    training_loss
-        mean in nats since the point before; None if there was no step since.
-    entropy, kl, kl_stderr
-        on the test sentences in nats, see `Evaluation`.
+    """A model at one step of its training, with the test sentences' `entropy` and `kl` in nats (see
+    `Evaluation`). `training_loss` is the mean since the point before; None without a step since.
     """
 
     step: int

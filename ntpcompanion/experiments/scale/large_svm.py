@@ -156,14 +156,8 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, eq=False)
 class Tables:
-    """What `read_tables` returns.
-
-    Fields
-    ------
-    planted
-        a row for each run on a planted table: its `record`, plan and result.
-    wide
-        the run with more dimensions than contexts.
+    """What `read_tables` returns: `planted` with a row for each run on a planted table, its
+    `record`, plan and result, and `wide`, the run with more dimensions than contexts.
     """
 
     planted: pd.DataFrame

@@ -232,14 +232,8 @@ def _check_used(name: str, moments: Mapping[str, Tensor]) -> None:
 class _Attention:
     """The part of the trace that the symmetries of attention move, at its minimum.
 
-    Fields
-    ------
-    queries, values
-        (…, layers, heads, k, k), Pᵀ P of both maps.
-    shift
-        (…, layers, d).
-    value, gradient
-        (…), summed over layers.
+    `queries` and `values` (…, layers, heads, k, k) are Pᵀ P of both maps, `shift` is (…, layers,
+    d), and `value` and `gradient` (…) are sums over layers.
     """
 
     queries: Tensor

@@ -17,26 +17,10 @@ Bits = Annotated[int, Range(2, 16)]
 
 @checked(need("seeds", "len(seeds) == len(stack)", "hold one for each network"))
 def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seeds: Sequence[Count]) -> list[Stack]:
-    """Copies of a stack with Gaussian noise in every parameter, in pairs θ + σξ, θ − σξ.
+    """Copies θ + σξ and θ − σξ of a stack, σ = `scale`, for each of so many `pairs`: the Gaussian
+    noise ξ of a network depends on its seed alone, not on σ or the other networks.
 
-    The mean loss of a pair has no odd order in σ: L + ½ σ² ξᵀHξ + O(σ⁴), with the mean
-    L + ½ σ² tr H + O(σ⁴) over ξ.
-
-    Parameters
-    ----------
-    stack
-        it is not changed.
-    scale
-        σ.
-    pairs
-        how many ξ.
-    seeds
-        of the noise of each network, which does not depend on the others or on σ.
-
-    Returns
-    -------
-    list of Stack
-        2 · pairs copies.
+    The mean loss of a pair is L + ½ σ² ξᵀHξ + O(σ⁴), and its mean over ξ is L + ½ σ² tr H + O(σ⁴).
     """
     copies = []
     for number in range(pairs):
@@ -57,19 +41,7 @@ def noisy_pairs(stack: Stack, scale: Positive, pairs: Size, seeds: Sequence[Coun
 @checked
 def rounded(stack: Stack, bits: Bits) -> Stack:
     """A stack with every matrix rounded to 2^bits equidistant values between its least and largest
-    entry (embeddings included; gains and biases are left).
-
-    Parameters
-    ----------
-    stack
-        it is not changed.
-    bits
-        of each entry.
-
-    Returns
-    -------
-    Stack
-        of the same networks.
+    entry, embeddings included; gains and biases are left as they are.
     """
     parameters = {}
     for name, p in stack.parameters.items():
@@ -79,20 +51,9 @@ def rounded(stack: Stack, bits: Bits) -> Stack:
 
 
 def predicted_by_rounding(stack: Stack, traces: Traces, bits: int) -> Float[Tensor, " models"]:
-    """½ Σ s² / 12 · tr H over the matrices, with s the steps of their grids: the rise of the loss
-    if rounding errors were independent, of mean 0 and uniform over a step.
-
-    Parameters
-    ----------
-    stack, bits
-        as for `rounded`.
-    traces
-        of these networks, by group of parameters: the two halves of `key_value` share a grid.
-
-    Returns
-    -------
-    Tensor
-        nats, for each network.
+    """½ Σ s²/12 · tr H over the matrices, in nats, with s the steps of their grids: the rise of the
+    loss if rounding errors were independent, of mean 0 and uniform over a step. The two halves of
+    `key_value`, which have a trace each, share a grid.
     """
     rise = torch.zeros(len(stack), dtype=torch.float64, device=stack.device)
     for name, p in stack.parameters.items():

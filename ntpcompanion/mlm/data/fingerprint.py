@@ -11,36 +11,11 @@ from torch import Tensor, nn
 
 
 def fingerprint(value: object) -> str:
-    """A hash of a language, or of anything else that a checkpoint belongs to.
+    """A hash, of 64 hexadecimal digits, of tensors, arrays, modules, numbers, texts and
+    dataclasses, nested in any way: a language, or anything else that a checkpoint belongs to.
 
-    Parameters
-    ----------
-    value
-        an object of tensors, arrays, modules, numbers and texts, nested in any way; of a dataclass
-        its fields count.
-
-    Returns
-    -------
-    str
-        64 hexadecimal digits: equal on every device, and different for every change of an entry,
-        a shape, a type or a name.
-
-    Raises
-    ------
-    ValueError
-        something else in it, such as a function.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from ntpcompanion.mlm import HMMPlan
-    >>> from ntpcompanion.mlm.data.fingerprint import fingerprint
-    >>> plan = HMMPlan(states=2, words=6, length=4)
-    >>> first, again = plan.build(), plan.build()
-    >>> fingerprint(first) == fingerprint(again)
-    True
-    >>> fingerprint(first) == fingerprint(replace(first, length=5))
-    False
+    It is equal on every device, and changes with every entry, shape, type and name. Raises
+    ValueError for any other object, such as a function.
     """
     digest = sha256()
     for part in _parts(value):

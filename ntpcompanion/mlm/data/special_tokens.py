@@ -34,11 +34,9 @@ def masked_at(
     tokens: Int[Tensor, "batch length"],
     position: Annotated[int, Range(0, "length - 1", "(columns of `tokens`)")],
 ) -> Int[Tensor, "batch length"]:
-    """The sentences with the word at column `position` = 0, 1, … hidden; those that have none there
-    stay as they are.
-
-    What a model makes of such an input at that position cannot depend on the word. Raises
-    ValueError for a position that is not a column.
+    """The sentences with the word at column `position` = 0, 1, … hidden, so that no model can use
+    it; those that have none there stay as they are. Raises ValueError for a position that is not a
+    column.
     """
     column = torch.arange(tokens.shape[1], device=tokens.device) == position
     return torch.where(column & (tokens != PADDING), MASK, tokens)

@@ -23,42 +23,14 @@ def canonical_correlations(
     *,
     tolerance: float = 1e-6,
 ) -> Float[Tensor, " pairs"]:
-    """The canonical correlations of two sets of features of the same sentences, largest first.
+    """The canonical correlations (Hotelling 1936) of two sets of features of the same sentences,
+    float64, largest first. Neither changes under an invertible affine map of either set.
 
-    The mean of their squares is the fraction of the variance of the whitened features of the one
-    that an affine map of the other explains: 1 where each is an affine image of the other, and
-    unchanged when either goes through an invertible affine map, as probes on whitened features are.
-
-    Parameters
-    ----------
-    first, second
-        a row for each sentence.
-    tolerance
-        directions whose standard deviation is below this fraction of the largest are left out: a
-        LayerNorm leaves one that is constant.
-
-    Returns
-    -------
-    Tensor
-        float64, as many as the smaller number of directions.
-
-    Raises
-    ------
-    ValueError
-        not one row for each sentence, fewer rows than columns, what is not finite.
-
-    Notes
-    -----
-    Of n independent rows about d/n of the mean square is chance. Hotelling 1936; used for networks
-    by Raghu et al. 2017. Cost O(n (d² + k²)).
-
-    Examples
-    --------
-    >>> import torch
-    >>> from ntpcompanion.mlm.evaluation.feature_agreement import canonical_correlations
-    >>> x = torch.randn(50, 3, generator=torch.Generator().manual_seed(0))
-    >>> canonical_correlations(x, 2 - x @ torch.tensor([[1.0, 2, 0], [0, 1, 0], [5, 0, 3]]))
-    tensor([1.0000, 1.0000, 1.0000], dtype=torch.float64)
+    The mean of their squares is the fraction of the variance of the whitened features of one set
+    that an affine map of the other explains; of n independent rows about d/n of it is chance.
+    Directions whose standard deviation is below `tolerance` times the largest are left out, such as
+    the constant one that a LayerNorm leaves. Raises ValueError for fewer rows than columns. Cost
+    O(n (d² + k²)).
     """
     bases = [_orthonormal(x, tolerance) for x in (first, second)]
     return torch.linalg.svdvals(bases[0].T @ bases[1]).clamp_max(1.0)
@@ -68,18 +40,9 @@ def canonical_correlations(
 def explained_variance(
     first: Annotated[Float[Tensor, "n d"], Finite], second: Annotated[Float[Tensor, "n k"], Finite]
 ) -> float:
-    """How much of the variance of the second features an affine map of the first explains: the
-    coefficient of determination R², in which directions of large variance count most.
-
-    Raises ValueError for what are not rows of the same sentences, or not finite.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from ntpcompanion.mlm.evaluation.feature_agreement import explained_variance
-    >>> x = torch.tensor([[0.0], [1], [2], [3]])
-    >>> round(explained_variance(x, torch.cat([2 * x, torch.tensor([[0.0], [1], [1], [0]])], 1)), 6)
-    0.952381
+    """R² of an affine map from the first features to the second: the fraction of their variance
+    that it explains, in which directions of large variance count most. Raises ValueError for other
+    shapes, or what is not finite.
     """
     basis, target = _orthonormal(first, 1e-6), second.double() - second.double().mean(0)
     return float((basis.T @ target).square().sum() / target.square().sum())
@@ -93,14 +56,8 @@ def _orthonormal(features: Tensor, tolerance: float) -> Float[Tensor, "n directi
 
 @dataclass(frozen=True)
 class LogitAgreement:
-    """Variances of logits over v ∼ Pr(· | x), means over x: the weights that the loss has.
-
-    Fields
-    ------
-    unexplained
-        E Var(z − z′) of the logits z, z′ of two models.
-    total
-        E Var(z − z̄), with z̄ the mean of z over x.
+    """Variances of logits over v ∼ Pr(· | x), means over x, in nats²: `unexplained` is E Var(z −
+    z′) of the logits z, z′ of two models, `total` is E Var(z − z̄) with z̄ the mean of z over x.
     """
 
     unexplained: float
@@ -122,30 +79,12 @@ def logit_agreement(
     first: Annotated[Float[Tensor, "n words"], Finite],
     second: Annotated[Float[Tensor, "n words"], Finite],
 ) -> LogitAgreement:
-    """How much of the log-probabilities of one model those of another explain.
+    """How much of the log-probabilities of the `first` model those of the `second` explain,
+    weighted by the `true` Pr(· | x).
 
-    Parameters
-    ----------
-    true
-        distributions Pr(· | x).
-    first, second
-        logits of two models, which are affine images of their features.
-
-    Returns
-    -------
-    LogitAgreement
-        in nats².
-
-    Raises
-    ------
-    ValueError
-        not the same shapes, logits that are not finite.
-
-    Notes
-    -----
-    For u = log Pr − log f, centred, KL(Pr ‖ f) = log E_Pr e^(−u) = ½ Var u + O(u³), hence
-    √E Var(z − z′) ≤ √(2 KL) + √(2 KL′) to this order. Nothing of the kind holds without the weights
-    Pr: a word of probability p can move by u at a cost of ½ p u² (Nielsen et al. 2025).
+    For u = log Pr − log f, centred, KL(Pr ‖ f) = log E_Pr e^(−u) = ½ Var u + O(u³), hence √E Var(z
+    − z′) ≤ √(2 KL) + √(2 KL′) to this order. Nothing of the kind holds without the weights Pr: a
+    word of probability p can move by u at a cost of ½ p u² (Nielsen et al. 2025).
     """
     first, second, true = (x.double() for x in (first, second, true))
     return LogitAgreement(

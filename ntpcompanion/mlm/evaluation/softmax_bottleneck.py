@@ -18,16 +18,9 @@ SMALLEST = 1e-12  # a probability below counts as this where the descent starts
 class LowRankFit:
     """Logits of rank d beside a bias, near a minimum of the mean divergence.
 
-    Fields
-    ------
-    value
-        mean KL(Pr ‖ softmax of the logits) in nats: an upper bound of the least one.
-    gradient
-        largest entry of the gradient, times the number of distributions: small at a minimum.
-    starts
-        the values that all starts end at.
-    decoder, bias
-        E (words, rank) and b (words,).
+    `value` is the mean KL(Pr ‖ softmax of the logits) in nats, an upper bound of the least one, and
+    `starts` are the values at which all starts end. `gradient` is the largest entry of the gradient
+    times the number of distributions: small at a minimum.
     """
 
     value: float
@@ -46,48 +39,14 @@ def least_divergence(
     iterations: Size = 400,
     seed: Count = 0,
 ) -> LowRankFit:
-    """Minimize mean KL(Pr(· | x) ‖ softmax(E h(x) + b)) over all decoders E (words × rank), biases
-    b, and features h(x): the softmax bottleneck of Yang et al. 2018.
+    """Minimize the mean KL(Pr(· | x) ‖ softmax(E h(x) + b)) over decoders E of a rank, biases b and
+    features h(x): the softmax bottleneck of Yang et al. 2018, by L-BFGS from several starts.
 
-    Parameters
-    ----------
-    distributions
-        Pr(· | x), a row for each x.
-    rank
-        d, the number of features.
-    starts
-        the first is the singular value decomposition of log Pr, centred over words and x; others
-        are the same with Gaussian noise of half its size.
-    iterations
-        of L-BFGS for each start.
-    seed
-        of the noise.
-
-    Returns
-    -------
-    LowRankFit
-        of the best start.
-
-    Raises
-    ------
-    ValueError
-        what is not a distribution, a rank that is not below the number of words, a number below 1.
-
-    Notes
-    -----
-    Not convex: what is found bounds the least divergence from above, and several starts that agree
-    are a sign that it is attained. A network of width d with a LayerNorm before its decoder has
-    features in d − 1 dimensions. An iteration costs O(n · words · rank).
-
-    Examples
-    --------
-    >>> import torch
-    >>> from ntpcompanion.mlm.evaluation.softmax_bottleneck import least_divergence
-    >>> random = torch.Generator().manual_seed(0)
-    >>> true = torch.randn(40, 6, generator=random).double().softmax(1)
-    >>> values = [least_divergence(true, rank).value for rank in (1, 3, 5)]
-    >>> values[0] > 3 * values[1], values[2] < 1e-6  # 5 features say everything of 6 words
-    (True, True)
+    The problem is not convex: its value bounds the least divergence from above, and starts that
+    agree are a sign that it is attained. The first start is the singular value decomposition of log
+    Pr, centred over words and x, and the others add Gaussian noise of half its size. A network of
+    width d with a LayerNorm before its decoder has rank d − 1. An iteration costs O(n · words ·
+    rank).
     """
     true = distributions.double()
     logs = true.clamp_min(SMALLEST).log()
@@ -116,28 +75,10 @@ def divergence_of_decoder(
     *,
     iterations: Size = 400,
 ) -> Float[Tensor, " n"]:
-    """KL(Pr(· | x) ‖ softmax(E h + b)) with the best h for each x, for a decoder that was fitted to
-    other distributions: its mean bounds the least divergence of the language from above, up to
-    sampling error. The problem of each x is convex.
+    """KL(Pr(· | x) ‖ softmax(E h + b)) in nats with the best h for each x, a convex problem, where
+    E and b were fitted to other distributions.
 
-    Parameters
-    ----------
-    distributions
-        others than those of the fit.
-    fit
-        of `least_divergence`, with as many words.
-    iterations
-        of L-BFGS.
-
-    Returns
-    -------
-    Tensor
-        nats, one for each distribution, at least 0.
-
-    Raises
-    ------
-    ValueError
-        another number of words.
+    The mean bounds the least divergence of the language from above, up to sampling error.
     """
     true = distributions.double()
     logs = true.clamp_min(SMALLEST).log() - fit.bias

@@ -26,11 +26,9 @@ SUM_TOLERANCE = 1e-5
 
 @dataclass(frozen=True)
 class LogisticProblems:
-    """The objectives of k logistic regressions, (1/n) Σᵢ −Σ_y tᵢy log softmax(W xᵢ + b)_y +
-    (ridge/2) ‖W‖² with targets t.
-
-    A point is (W, b) as one tensor (k, classes, d + 1), the bias last. Logits, residuals and
-    targets have the examples last: products with the features are fastest so.
+    """k objectives (1/n) Σᵢ −Σ_y tᵢy log softmax(W xᵢ + b)_y + (ridge/2) ‖W‖² with targets t, where
+    a point is (W, b) as one tensor with the bias last. Logits, residuals and targets have the
+    examples last: products with the features are fastest so.
     """
 
     features: Float[Tensor, "k n d"]
@@ -72,10 +70,8 @@ def logistic_problems(
     classes: int,
     ridge: Annotated[Float[Tensor, " k"], Finite, Range(0)],
 ) -> LogisticProblems:
-    """The problems of `fit_logistic`, with labels as distributions over the classes.
-
-    Raises ValueError for shapes that do not fit, labels that are not classes, a ridge that is
-    negative or not finite, and features that are not finite.
+    """The problems of `fit_logistic`, with labels as distributions over the classes. Raises
+    ValueError for labels that are not classes.
     """
     ridge = torch.as_tensor(ridge).to(features)
     return LogisticProblems(features, _targets(features, labels, classes), ridge)
@@ -258,11 +254,10 @@ def _state(problems: LogisticProblems, points: Tensor, logits: Tensor) -> _State
 def _searched(
     problems: LogisticProblems, state: _State, direction: Tensor
 ) -> tuple[_State, Bool[Tensor, "k"]]:
-    """The states after a step along the direction, and which problems found one that is accepted:
-    Armijo's condition, or, where the decrease is below rounding, no increase beyond it and a slope
-    that has not turned too far (the approximate condition of Hager and Zhang 2005).
-
-    Rejected steps shrink to the zero of the secant of the slope, within a tenth and a half.
+    """The states after a step along the direction, and which problems accept one, by Armijo's
+    condition. Where the decrease is below rounding, they accept the approximate condition of Hager
+    and Zhang 2005 instead. A rejected step shrinks to the zero of the secant of the slope, within a
+    tenth and a half.
     """
     slope = (state.gradient * direction).sum((1, 2), dtype=torch.float64)
     along = problems.logits(direction)  # linear; a difference of logits would lose its digits

@@ -135,22 +135,12 @@ def train_epochs(
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> Iterator[int]:
-    """Change the parameters by AdamW, and yield the number of epochs done after each.
+    """Change the parameters, all on one device, by AdamW, and yield the number of epochs done after
+    each.
 
-    Parameters
-    ----------
-    parameters
-        at least one, all on one device.
-    gradients
-        of the rows of a batch: the gradient of each parameter, contiguous. It must be fit for
-        `as_cuda_graph`.
-    examples
-        how many rows there are.
-    plan
-        its rates, epochs, batches and weight decay. The incomplete batch at the end of an epoch is
-        left out: a captured computation has one shape.
-    generator
-        of the order of the rows, new for each epoch.
+    `gradients` returns contiguous gradients at the rows of a batch, fit for `as_cuda_graph`. The
+    rows have a new order in each epoch, and its incomplete last batch is left out, as a captured
+    computation has one shape.
     """
     device = parameters[0].device
     gradients = as_cuda_graph(gradients, device)

@@ -21,14 +21,8 @@ OFF = 40.0
 
 @dataclass(frozen=True, eq=False)
 class Gate:
-    """A hyperplane beyond all masked positions, as the last MLP sees them.
-
-    Fields
-    ------
-    normal, offset
-        a direction w (d,) with ‖w‖ = 1, and a number c: w·x ≤ c − margin at masked positions.
-    margin
-        how far below the hyperplane the highest masked position is.
+    """A hyperplane beyond all masked positions, as the last MLP sees them: w·x ≤ `offset` −
+    `margin` there, with `normal` w of length 1.
     """
 
     normal: Float[Tensor, " d"]
@@ -43,31 +37,11 @@ def separating_gate(
     positions: Int[Tensor, "n 1"],
     unmasked: Int[Tensor, "m positions"],
 ) -> Gate:
-    """Find a direction in what enters the MLP of the last layer in which words are above masks.
+    """Find a hyperplane in what enters the MLP of the last layer with the masked positions below
+    it: a quarter of the way from the highest mask to the median word.
 
-    Parameters
-    ----------
-    network
-        a trained one.
-    masked, positions
-        sentences with a mask, and where it is: all that the loss is taken over, or a large sample.
-    unmasked
-        sentences without one; every position is looked at.
-
-    Returns
-    -------
-    Gate
-        with the hyperplane at a quarter of the way from the highest mask to the median word.
-
-    Raises
-    ------
-    ValueError
-        a median word below the highest mask.
-
-    Notes
-    -----
-    The direction is that of a linear support vector machine, to which a mask on the wrong side is a
-    hundred times as bad as a word.
+    Its direction is that of a linear support vector machine, to which a mask on the wrong side is a
+    hundred times as bad as a word. Raises ValueError where the median word is not above all masks.
     """
     at_masks = _mlp_inputs(network, masked)[torch.arange(len(masked)), positions[:, 0] + 1]
     at_words = _mlp_inputs(network, unmasked)[:, 1:].flatten(0, 1)
@@ -102,27 +76,11 @@ def with_silent_unit(
     strength: Positive = 1e9,
 ) -> Transformer:
     """The network with one more hidden unit in its last MLP, which is off at every masked position
-    and adds a large multiple of one vector at the words above the gate.
+    and adds `strength` times the vector `output` at the words above the gate.
 
     Predictions at masks, their gradients and second derivatives stay what they were, and those of
-    the new parameters are 0; features of those words tend to one constant vector as `strength`
+    the new parameters are 0. Features of words above the gate tend to one vector as `strength`
     grows.
-
-    Parameters
-    ----------
-    network
-        it is not changed.
-    gate
-        from `separating_gate`.
-    output
-        the vector u that the unit writes.
-    strength
-        factor of u.
-
-    Returns
-    -------
-    Transformer
-        with `plan.inner` + 1 hidden units in each layer, in the precision of `network`.
     """
     wider = build_model(replace(network.plan, inner=network.plan.inner + 1), 0, network.bias.device)
     wider = wider.to(network.bias.dtype)

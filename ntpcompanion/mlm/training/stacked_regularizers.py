@@ -133,10 +133,9 @@ def _validation_loss(
     first: int,
     ridge: float,
 ) -> Tensor:
-    """Mean over the second examples of ‖φᵀh(x) − onehot(y)‖², with φ the ridge head of the first,
-    by calls that can be mapped over networks; the features h are the vectors of all positions
-    without CLS. A head that predicts 0 has loss 1; as φ overfits, the loss has no
-    bound.
+    """Mean over the second examples of ‖φᵀh(x) − onehot(y)‖², with φ the ridge head of the first
+    and h the vectors of all positions without CLS. A head that predicts 0 has loss 1; as φ
+    overfits, it has no bound.
     """
     vectors = functional_features(network, parameters, tokens)
     features = vectors[:, -network.plan.positions :].flatten(1).double()

@@ -49,10 +49,8 @@ def to_svg(fig: Figure) -> str:
 
 @contextmanager
 def narrowed(fig: Figure) -> Iterator[Figure]:
-    """Within the context the figure is laid out for a narrow screen; afterwards it is as before.
-
-    Panels of one row stand below each other, each as high as it was. Long labels are broken,
-    legends that would not fit get fewer columns, labels that were placed around the data are placed
+    """Within the context the figure is laid out for a narrow screen: panels of one row stand below
+    each other, long labels are broken, legends get fewer columns, and placed labels are placed
     anew.
     """
     with ExitStack() as undo:

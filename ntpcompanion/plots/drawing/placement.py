@@ -171,21 +171,8 @@ def _fractions_before(angle: float) -> tuple[float, float]:
 
 
 def spread(positions: ArrayLike, gap: float) -> np.ndarray:
-    """Positions of labels along a line, each as near to its own as the distance between them
-    allows.
-
-    Parameters
-    ----------
-    positions
-        (n,): where each label would stand alone.
-    gap
-        the smallest distance between two labels.
-
-    Returns
-    -------
-    ndarray
-        (n,): in the order given. Their order along the line is kept, neighbours are at least `gap`
-        apart, and the sum of squared displacements is as small as this allows.
+    """Positions of labels along a line, in the order of the arguments: neighbours are at least
+    `gap` apart, and the sum of squared displacements from `positions` is as small as this allows.
     """
     wanted = np.asarray(positions, dtype=float)
     order = np.argsort(wanted, kind="stable")

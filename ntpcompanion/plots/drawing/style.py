@@ -171,11 +171,10 @@ def ramp(n: Annotated[int, Range(1, 9, "(more shades of one colour look alike)")
 
 
 def keep_formulas() -> None:
-    """Have Matplotlib remember the formulas that it has set, from one drawing to the next.
+    """Have Matplotlib remember more than the 50 formulas that it remembers within one drawing.
 
-    By itself it remembers 50, and only while a figure is drawn once. The tick labels of logarithmic
-    axes are formulas, and a page measures and draws each figure five times: to set them anew would
-    take a third of that, or more. What is drawn is the same.
+    Tick labels of logarithmic axes are formulas, and a page draws each figure five times: to set
+    them anew would take a third of that, or more. What is drawn is the same.
     """
     method: Any = getattr(MathTextParser, "_parse_cached", None)
     # a name of Matplotlib's own: where it means something else, nothing is changed
