@@ -145,11 +145,6 @@ def test_lists_arrays_and_data_frames_are_the_same_language():
     assert len(likelihoods) == 1
 
 
-def test_a_table_of_single_precision_is_told_so():
-    with pytest.raises(ValueError, match=r"`initial` sums to 1\.0000000\d+, .* in float64"):
-        HMM(torch.tensor([0.4, 0.6]), torch.eye(2), torch.eye(2), 2)
-
-
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_no_table_changes_with_the_arrays_it_was_made_of():
     embeddings, distributions, weight = np.eye(2), np.eye(2), np.full(2, 0.5)

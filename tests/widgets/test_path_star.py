@@ -89,7 +89,3 @@ def test_a_reader_goes_through_the_training_by_keyboard(touched, opened):
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page) == shown
         narrow(page)
-
-
-def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
-    shown_as_picture(touched, "A path-star graph")

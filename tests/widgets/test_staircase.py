@@ -152,8 +152,3 @@ def test_a_reader_chooses_by_keyboard(staircase, opened):
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page)["name"] == "split_by_bracket"
         narrow(page)
-
-
-@pytest.mark.slow
-def test_the_picture_stands_for_it_in_print(staircase, shown_as_picture):
-    shown_as_picture(staircase, "Terms of the proof")

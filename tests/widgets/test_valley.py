@@ -156,10 +156,6 @@ def test_beyond_the_stability_limit_the_reader_is_warned(valley, opened):
         assert "2.79" in said.text_content()
 
 
-def test_the_picture_stands_for_it_in_print(valley, shown_as_picture):
-    shown_as_picture(valley, "Runs of SGD along a curved valley")
-
-
 @pytest.mark.parametrize("width", [320, 800])
 def test_an_upright_axis_can_be_read_off(valley, opened, width):
     """It has two ticks or more, whose labels do not touch."""

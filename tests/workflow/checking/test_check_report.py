@@ -1,16 +1,6 @@
-from typing import get_args
-
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.check_report import ADVICE, line_of
-from ntpcompanion.workflow.checking.value_comparison import NOTES, Kind
+from ntpcompanion.workflow.checking.check_report import line_of
 from ntpcompanion.workflow.claims.claims import load_claims
-
-
-def test_every_kind_of_fault_has_advice_or_says_it_itself():
-    assert set(get_args(Kind)) - set(ADVICE) == {"unknown", *NOTES}
-    assert all("check --profile {profile} --update" in ADVICE[kind] for kind in ("moved", "new"))
-    assert "moved" not in ADVICE["new"], "it was nowhere before"
-
 
 TABLE = """A title with toy.b
 

@@ -15,7 +15,6 @@ from ntpcompanion.workflow.claims.verdict import judge, tally
 from tests.toy import CLAIM
 
 MANY = 10**6  # replicates: Student's interval is then 1.96 standard errors to either side
-T = stats.t.ppf(0.975, MANY - 1)
 SEEDS, SD, DELTA = 8, 0.4, 1.0  # paired differences of accuracies, in points
 
 
@@ -159,11 +158,6 @@ def test_claims_never_share_an_anchor():
     )
     assert (one.anchor, one.row) == ("claim-toy_a_b", "row-toy_a_b")
     assert one.anchor != other.anchor
-
-
-def test_a_claim_is_shown_by_its_card_where_it_has_one():
-    assert judged("refuted").url == "chapters/coin.html#claim-toy_x"
-    assert judged("not measured").url == "chapters/coin.html"
 
 
 @pytest.mark.parametrize(

@@ -140,20 +140,6 @@ DOMAINS = (
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"n": 10}, r"N: parameter `n` must be in \[1, 10\), got 10. Meaning: throws"),
-        ({"rates": [0.5, 0.0]}, r"`rates` must be in \(0, 1\], got \[0.5, 0.0\]"),
-        ({"rule": "sgd"}, r"`rule` must be in \{gd, adam\}, got 'sgd'"),
-        ({"limit": 2}, r"`limit` must be in \[0, 1\], got 2"),
-    ],
-)
-def test_values_outside_of_the_domain_are_refused(given, words):
-    with pytest.raises(WorkflowError, match=words):
-        resolve(parse_parameters(DOMAINS, "here"), given, "N")
-
-
-@pytest.mark.parametrize(
     "line",
     [
         "n = 3  # size of the figure (2, 3)",

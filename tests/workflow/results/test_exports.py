@@ -52,24 +52,6 @@ def test_the_table_has_the_same_fields_and_numbers(made):
     assert lines[2]["url"] == "chapters/words.html"
 
 
-def test_a_row_repeats_claim_and_measurement(toy):
-    row = rows(toy, Measurement.of("toy.half", 0.45))["toy.half"]
-    assert (row["paper"], row["result"], row["kind"], row["scope"]) == (
-        "liu2023same", "Theorem 1", "stated", "same",
-    )  # fmt: skip
-    assert (row["values"], row["stderrs"], row["low"], row["high"]) == (
-        [0.45],
-        [0.0],
-        [0.45],
-        [0.45],
-    )
-    assert (row["verdict"], row["expected"], row["expected_verdict"]) == (
-        "supported", "= 0.5 ± 0.1", "supported",
-    )  # fmt: skip
-    assert row["url"] == "chapters/coin.html#claim-toy_half"
-    assert row["short"] == row["statement"], "where a claim has no short form"
-
-
 def test_an_interval_is_that_of_students_t(toy):
     item = Measurement.of("toy.half", 0.5, stderr=0.1, replicates=2)
     row = rows(toy, item)["toy.half"]

@@ -9,7 +9,6 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.landing import (
     LandingPage,
     landing_page,
-    picture,
     read_landing,
     read_parts,
 )
@@ -67,13 +66,6 @@ def made(toy, results, profile="book"):
     )  # fmt: skip
 
 
-def test_the_map_has_the_threads_alone_and_their_chapters(toy, stored):
-    assert read_parts(toy.project) == {"Coins": ["coin"]}
-    text = made(toy, stored)["_map.md"]
-    assert '<a href="chapters/coin.html"><strong>Is it &lt;fair&gt;?</strong>' in text
-    assert "Results" not in text
-
-
 def test_a_finding_that_is_not_supported_is_refused_at_the_book_profile(toy, stored):
     write_claims(toy.project, expect={"book": {"equals": 3.0, "within": 0.1}})
     with pytest.raises(WorkflowError, match=r"'toy\.half', whose verdict is refuted"):
@@ -98,18 +90,6 @@ def test_what_does_not_fit_is_named(toy, stored, spoil, words):
     (toy.project.book / "landing.yml").write_text(yaml.safe_dump(data))
     with pytest.raises(WorkflowError, match=words):
         made(toy, stored)
-
-
-def test_a_figure_that_drew_nothing_is_missing():
-    page = drawn()
-    assert '<path id="finding-1-0"/>' in picture(page, "coin", "fig-coin", "finding-1-")
-    page.cells[0].outputs = []
-    with pytest.raises(WorkflowError, match="does not draw"):
-        picture(page, "coin", "fig-coin", "x-")
-
-
-def test_without_its_texts_there_is_no_landing_page(toy):
-    assert read_landing(toy.project) is None
 
 
 def test_the_landing_page_of_the_book_names_claims_figures_and_chapters_that_there_are():

@@ -26,12 +26,6 @@ def page(toy, **values):
     return render("ledger.md", Ledger(judged, results, titles, papers, "book"))
 
 
-def test_nothing_measured_is_said(toy):
-    text = page(toy)
-    assert "Nothing was measured yet" in text
-    assert text.count("<strong>–</strong>") == 3
-
-
 def test_groups_hold_every_row_once_in_the_order_of_the_papers(toy):
     write_claims(toy.project, locator="Section 3, a wish")
     rows = re.findall(r'id="row-(\w+)".*?data-order="(\d)"', page(toy, toy_half=0.9))
@@ -114,20 +108,9 @@ def test_rows_sort_by_effect_and_locator_in_one_list(opened):
     assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
 
 
-def test_a_link_to_a_row_opens_its_group(opened):
-    assert seen(opened("#row-toy_half")) == ["row-toy_half"]
-
-
 def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     tab = opened(java_script_enabled=False)
     assert tab.locator(".ntp-row").count() == 3
     assert not tab.locator("#ntp-filters").is_visible()
     tab.locator(".ntp-group summary").first.click()
     assert tab.locator("#row-toy_powers").is_visible()
-
-
-def test_rows_become_blocks_on_a_narrow_screen(opened):
-    tab = opened("#verdict=refuted", width=390)
-    cells = "[...document.querySelector('#row-toy_half').children]"
-    assert len(set(tab.evaluate(f"{cells}.map(cell => cell.getBoundingClientRect().left)"))) == 1
-    assert tab.evaluate("document.documentElement.scrollWidth") <= 390

@@ -50,13 +50,6 @@ def test_what_a_question_names_exists(ask, wrong, words):
         ask(**wrong)
 
 
-def test_a_list_of_another_form_is_named(toy):
-    assert read_questions(toy.project) is None
-    (toy.project.book / "open_questions.yml").write_text("- {question: Why?}")
-    with pytest.raises(WorkflowError, match=r"open_questions\.yml.*answer"):
-        read_questions(toy.project)
-
-
 def test_this_book_answers_from_its_proofs_and_claims():
     project = Project.find()
     judged = judged_claims(load_claims(project), [], "book")

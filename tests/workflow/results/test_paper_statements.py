@@ -89,13 +89,6 @@ def test_a_statement_is_listed_once():
         placed({"some": twice}, {}, {}, {})
 
 
-def test_a_list_of_another_form_is_named(toy):
-    assert read_stated(toy.project) is None
-    (toy.project.book / "statements.yml").write_text("some: [{result: Lemma 9}]")
-    with pytest.raises(WorkflowError, match=r"statements\.yml.*says"):
-        read_stated(toy.project)
-
-
 def test_this_book_lists_its_papers_and_finds_every_place():
     project = Project.find()
     claims, notebooks = load_claims(project), find_notebooks(project)

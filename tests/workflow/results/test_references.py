@@ -5,7 +5,6 @@ from pybtex.database import parse_file
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.results.references import read_papers
 
 DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
@@ -96,14 +95,6 @@ def test_what_bibtex_would_not_read_is_a_sentence(toy, text, words):
         read_papers(toy.project)
 
 
-def test_every_paper_of_the_book_has_a_name():
-    project = Project.find()
-    papers = read_papers(project)
-    for key in {claim.paper for claim in load_claims(project).values()}:
-        assert papers[key].name.endswith(papers[key].year)
-        assert papers[key].title != key
-
-
 # what each source of an address looks like: a number of arXiv, a DOI, or a page of the publisher
 ADDRESS = re.compile(
     r"https://(?:arxiv\.org/abs/\d{2}(?:0[1-9]|1[0-2])\.\d{4,5}|doi\.org/10\.\d{4,9}/[^\s{}]+"
@@ -123,8 +114,3 @@ def test_every_entry_of_the_book_says_where_it_is_found_once():
     odd = {key: address(entry.fields) for key, entry in entries.items()}
     assert {key: found for key, found in odd.items() if not ADDRESS.fullmatch(found)} == {}
     assert len(set(odd.values())) == len(odd), "two entries lead to one paper"
-
-
-def test_no_bibliography_no_names(toy):
-    (toy.project.book / "references.bib").unlink()
-    assert read_papers(toy.project) == {}

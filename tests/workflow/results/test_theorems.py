@@ -1,7 +1,6 @@
 import re
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.theorems import Statement, chapters_that_state, statements
 
@@ -40,11 +39,6 @@ def test_statements_with_number_and_title(toy):
         Statement("definition", "Half", "", "def-half", "coin"),
     ]
     assert chapters_that_state(notebooks) == [("A coin", statements(notebooks))]
-
-
-def test_a_book_without_statements(toy):
-    assert chapters_that_state(find_notebooks(toy.project)) == []
-    assert render("theorems.md", []).strip() == "The book states nothing yet."
 
 
 def test_no_labelled_statement_of_the_book_is_missed():

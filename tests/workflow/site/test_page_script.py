@@ -30,10 +30,6 @@ def opened(page):
     return page.eval_on_selector_all(".ntp-code", "folds => folds.map(fold => fold.open)")
 
 
-def test_a_page_without_code_has_no_switch(page):
-    assert page(STRIP).locator(".ntp-code-switch").count() == 0
-
-
 def test_one_switch_opens_all_code_and_is_remembered(page):
     first = page(CODE + STRIP)
     switch = first.get_by_role("button", name="Show code")
@@ -71,12 +67,6 @@ def test_the_switch_has_a_key_which_writing_does_not_press(page):
     shown.locator("input").press("Alt+KeyC")
     shown.keyboard.press("KeyC")
     assert opened(shown) == [True, True]
-
-
-def test_one_fold_opens_by_itself(page):
-    shown = page(CODE)
-    shown.locator("summary").first.press("Enter")
-    assert opened(shown) == [True, False]
 
 
 def test_what_is_read_stays_in_its_place(page):

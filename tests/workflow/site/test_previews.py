@@ -17,10 +17,6 @@ def test_boxes_are_whole_and_lead_nowhere():
     assert "id=" not in found["def-a"]
 
 
-def test_a_page_that_is_cut_short_does_not_hang():
-    assert boxes('<div class="proof lemma admonition" id="l"><div>half') == {"l": "<div>half"}
-
-
 def test_one_script_holds_those_of_all_pages(tmp_path):
     (tmp_path / "chapters").mkdir()
     (tmp_path / "chapters" / "a.html").write_text(PAGE)

@@ -1,6 +1,4 @@
-import importlib.util
 import sys
-from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
@@ -34,13 +32,6 @@ def test_only_jupyter_book_1_will_do(monkeypatch, found, words):
     render.require_jupyter_book_1()
 
 
-def test_the_log_is_cut_to_what_warns():
-    log = "reading\nintro.md: WARNING: nowhere\n\x1b[31mValueError: x\x1b[0m\ndone\n"
-    assert render._warnings(log) == "intro.md: WARNING: nowhere\nValueError: x"
-    assert render._warnings("quiet\n" * 2000) == ("quiet\n" * 2000)[-3000:]
-    assert len(render._warnings("an error\n" * 100).splitlines()) == 40
-
-
 def test_a_site_takes_the_place_of_the_old_one(tmp_path):
     made, target = tmp_path / "made", tmp_path / "html"
     (tmp_path / ".html-old" / "chapters").mkdir(parents=True)  # of a build that was killed
@@ -50,17 +41,6 @@ def test_a_site_takes_the_place_of_the_old_one(tmp_path):
     render.publish(made, target)
     assert (target / "index.html").read_text() == "new"
     assert [path.name for path in tmp_path.iterdir()] == ["html"]
-
-
-@pytest.mark.parametrize(
-    "spec", [None, ModuleSpec("sphinx-mathjax-offline", None)], ids=["missing", "an empty folder"]
-)
-def test_without_its_mathjax_no_site_is_made(tmp_path, monkeypatch, spec):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: spec)
-    with pytest.raises(
-        WorkflowError, match=r"sphinx-mathjax-offline is not installed. Run `pip install"
-    ):
-        render._add_mathjax(tmp_path)
 
 
 def jupyter_book_that(monkeypatch, code, **pages):
