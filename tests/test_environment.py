@@ -50,10 +50,7 @@ def test_every_requirement_has_a_pin_in_its_range():
 def test_conda_installs_the_same_set():
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     pip = next(entry["pip"] for entry in entries if isinstance(entry, dict))
-    assert pip == [
-        "-c constraints.txt",
-        f"-e .[{','.join(sorted(set(EXTRAS) - {'lab'}))}]",
-    ]
+    assert pip == ["-c constraints.txt", f"-e .[{','.join(sorted(set(EXTRAS) - {'lab'}))}]"]
 
 
 @functools.cache

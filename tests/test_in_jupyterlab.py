@@ -56,9 +56,7 @@ class Lab:
     def save(self, path: str, content: Any) -> None:
         """Save a notebook."""
         self.ask(
-            f"contents/{path}",
-            "PUT",
-            {"type": "notebook", "format": "json", "content": content},
+            f"contents/{path}", "PUT", {"type": "notebook", "format": "json", "content": content}
         )
 
     def run(self, path: str, content: Any) -> list[dict[str, Any]]:

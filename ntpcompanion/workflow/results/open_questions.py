@@ -43,9 +43,7 @@ def read_questions(project: Project) -> list[Question] | None:
 
 
 def answered(
-    questions: list[Question],
-    judged: Mapping[str, JudgedClaim],
-    notebooks: Mapping[str, Notebook],
+    questions: list[Question], judged: Mapping[str, JudgedClaim], notebooks: Mapping[str, Notebook]
 ) -> list[Answered]:
     """Each question with its proofs and its claims.
 

@@ -5,11 +5,7 @@ from dataclasses import replace
 import nbformat
 
 from ntpcompanion.workflow.chapters.citation import Book, Chapter
-from ntpcompanion.workflow.chapters.ending import (
-    Ending,
-    Source,
-    add_ending,
-)
+from ntpcompanion.workflow.chapters.ending import Ending, Source, add_ending
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from tests.workflow.chapters.views import run_that
 

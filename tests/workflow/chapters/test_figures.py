@@ -31,10 +31,7 @@ def drawn():
         line = plots.draw_measured(right, [1, 10], [1, 2])
         plots.label_line(right, line, "a < b & c")
         right.set(xscale="log", xlabel="steps $k^\\star$ until $\\eta \\geq 1$")
-        yield {
-            "image/svg+xml": narrow.to_svg(fig),
-            **narrow.narrow_bundle(fig),
-        }
+        yield {"image/svg+xml": narrow.to_svg(fig), **narrow.narrow_bundle(fig)}
         mpl.pyplot.close("all")
 
 

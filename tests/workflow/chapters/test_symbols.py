@@ -4,12 +4,7 @@ import re
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.symbols import (
-    bare,
-    meanings,
-    read_notation,
-    with_symbols,
-)
+from ntpcompanion.workflow.chapters.symbols import bare, meanings, read_notation, with_symbols
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 
 NOTATION = r"""# Notation

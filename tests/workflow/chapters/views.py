@@ -108,8 +108,7 @@ def views(text):
             Status({"coin": run}, {"coin": notebook(text), "dice": notebook("Dice")}, "book"),
         ),
         "records.md": render(
-            "records.md",
-            [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],
+            "records.md", [RecordRow("halves", stored_record, text), RecordRow("thirds", {})]
         ),
         "statements.md": render(
             "statements.md", placed({"doe": listed}, judged, {"coin": notebook(text)}, names)

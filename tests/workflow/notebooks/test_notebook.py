@@ -3,11 +3,7 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
-from ntpcompanion.workflow.notebooks.notebook import (
-    choose,
-    find_notebooks,
-    read_notebook,
-)
+from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks, read_notebook
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from tests.workflow.base.test_texts import AMBIGUOUS
 

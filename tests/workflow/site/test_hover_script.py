@@ -35,8 +35,7 @@ def page(visit, site):
 
 
 @pytest.mark.parametrize(
-    ("link", "words"),
-    [("cited", "Tao. 2006."), ("here", "The first."), ("there", "The second.")],
+    ("link", "words"), [("cited", "Tao. 2006."), ("here", "The first."), ("there", "The second.")]
 )
 def test_pointing_and_the_keyboard_show_what_is_referred_to(page, link, words):
     box = page.locator("#ntp-hover")

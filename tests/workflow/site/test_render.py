@@ -79,9 +79,5 @@ def test_nothing_of_a_rendering_stays_open(toy, worker_that):
     worker_that('echo "$PYTHONPATH"; echo "$3" >&2; exit 3')
     open_before = psutil.Process().num_fds()
     done = render._run_jupyter_book(["build"], toy.project)
-    assert (done.code, done.output, done.errors) == (
-        3,
-        f"{toy.project.root}:{ROOT}\n",
-        "build\n",
-    )
+    assert (done.code, done.output, done.errors) == (3, f"{toy.project.root}:{ROOT}\n", "build\n")
     assert psutil.Process().num_fds() == open_before
