@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.citation import Book, Chapter
+from ntpcompanion.workflow.chapters.citation import Book, Cited
 from ntpcompanion.workflow.chapters.ending import Ending, Source, add_ending
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from tests.workflow.chapters.views import run_that
 
 SOURCE = Source("coin.md")
-CHAPTER = Chapter(Book("A book", "Its authors"), "coin", "A coin", "2026")
+CHAPTER = Cited(Book("A book", "Its authors"), "coin", "A coin", "2026")
 MADE = replace(run_that("A <chip>"), parameters={"n": 1000, "seed": 0})
 
 

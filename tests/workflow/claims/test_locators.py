@@ -1,6 +1,6 @@
 import pytest
 
-from ntpcompanion.workflow.claims.locators import paper_result, result_order
+from ntpcompanion.workflow.claims.claims import paper_result, result_order
 
 
 @pytest.mark.parametrize(

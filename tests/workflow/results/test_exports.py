@@ -7,7 +7,7 @@ import pytest
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
-from ntpcompanion.workflow.results.exports import ledger_csv, ledger_json, ledger_row
+from ntpcompanion.workflow.results.ledger import ledger_csv, ledger_json, ledger_row
 from tests.toy import ROOT, write_claims
 from tests.workflow.checking.test_baselines import result
 

@@ -53,17 +53,10 @@ def stored(toy):
 def made(toy, results, profile="book"):
     measured = [item for result in results.values() for item in result.measurements]
     judged = judged_claims(load_claims(toy.project), measured, profile)
-    return landing_page(
-        LandingPage(
-            read_landing(toy.project),
-            read_parts(toy.project),
-            judged,
-            results,
-            {"coin": drawn()},
-            {"coin": "A coin"},
-            profile,
-        )
-    )  # fmt: skip
+    texts = {"landing": read_landing(toy.project), "parts": read_parts(toy.project)}
+    fields = {"notebooks": find_notebooks(toy.project), "pages": {"coin": drawn()}, **texts}
+    page = LandingPage(profile=profile, judged=judged, results=results, **fields)
+    return landing_page(page)
 
 
 def test_a_finding_that_is_not_supported_is_refused_at_the_book_profile(toy, stored):

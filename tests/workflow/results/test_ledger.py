@@ -19,11 +19,10 @@ MACHINE = {"processor": "a processor", "cores": 2}
 def page(toy, **values):
     made = result("coin", **values)
     made.hardware.update(MACHINE)
-    titles = {name: notebook.title for name, notebook in find_notebooks(toy.project).items()}
-    results = {"coin": made} if values else {}
-    papers = read_papers(toy.project)
     judged = judged_claims(load_claims(toy.project), made.measurements, "book")
-    return render("ledger.md", Ledger(judged, results, titles, papers, "book"))
+    fields = {"profile": "book", "judged": judged, "results": {"coin": made} if values else {}}
+    fields |= {"notebooks": find_notebooks(toy.project), "papers": read_papers(toy.project)}
+    return render("ledger.md", Ledger(**fields))
 
 
 def test_groups_hold_every_row_once_in_the_order_of_the_papers(toy):

@@ -15,12 +15,17 @@ def test_each_machine_is_told_once_with_what_it_made(toy):
     made.versions.update({"python": "3.11.7", "numpy": "2.4.6"})
     notebooks = find_notebooks(toy.project)
     line = "a processor, 2 cores, 24 GiB, Linux x86_64"
-    (alone,) = Status({"coin": made}, notebooks, "book").machines
+
+    def machines(**results):
+        fields = {"profile": "book", "judged": {}, "notebooks": notebooks}
+        return Status(**fields, results=results).machines
+
+    (alone,) = machines(coin=made)
     assert alone == ([], line, made.versions)
     other = result("words", toy_words=3.0)
     other.hardware.update({**MACHINE, "processor": "another one"})
     other.versions.update(made.versions)
-    one, two = Status({"coin": made, "words": other}, notebooks, "book").machines
+    one, two = machines(coin=made, words=other)
     assert one == (["A coin"], line, made.versions)
     assert two[:2] == (["Words"], "another one, 2 cores, 24 GiB, Linux x86_64")
 

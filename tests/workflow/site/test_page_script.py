@@ -2,7 +2,7 @@
 
 import pytest
 
-from ntpcompanion.workflow.chapters.code_folds import fold
+from ntpcompanion.workflow.chapters.folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
 
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
