@@ -25,10 +25,9 @@ from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
-from ntpcompanion.workflow.site.commits import commit_of
-from ntpcompanion.workflow.site.marks import Mark
+from ntpcompanion.workflow.site.marks import Mark, chapter_marks, prose_marks, site_faults
 from ntpcompanion.workflow.site.render import publish, render
-from ntpcompanion.workflow.site.shown import chapter_marks, prose_marks, site_faults
+from ntpcompanion.workflow.site.unchanged import commit_of
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:

@@ -17,7 +17,7 @@ class Replaced(Exception):
 @pytest.fixture
 def started(toy, monkeypatch):
     """A function that starts it; what would have replaced this process."""
-    monkeypatch.setattr(lab, "NEEDED", {})
+    monkeypatch.setattr(lab, "NEEDED", ())
     monkeypatch.setattr(sys, "platform", "linux")
 
     def start(*arguments):
@@ -61,8 +61,8 @@ def test_it_keeps_nothing_at_home_and_heeds_no_settings_of_the_user(started, toy
 
 
 def test_what_is_missing_is_a_sentence(toy, monkeypatch):
-    monkeypatch.setattr(lab, "NEEDED", {"no_such_module": "no-such-package"})
-    with pytest.raises(WorkflowError, match=r"no-such-package is not installed. Run `make lab`"):
+    monkeypatch.setattr(lab, "NEEDED", ("no-such-package",))
+    with pytest.raises(WorkflowError, match=r"Not installed: no-such-package. Run `make lab`"):
         lab.start_lab(toy.project)
     assert not (toy.project.build / "lab").exists()
 

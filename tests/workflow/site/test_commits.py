@@ -1,7 +1,7 @@
 import pytest
 
-from ntpcompanion.workflow.site import commits
-from ntpcompanion.workflow.site.commits import commit_of
+from ntpcompanion.workflow.site import unchanged
+from ntpcompanion.workflow.site.unchanged import commit_of
 
 
 @pytest.fixture
@@ -34,5 +34,5 @@ def test_without_git_there_is_none(toy, monkeypatch):
     def missing(*_, **__):
         raise FileNotFoundError("git")
 
-    monkeypatch.setattr(commits, "git", missing)
+    monkeypatch.setattr(unchanged, "git", missing)
     assert commit_of(toy.project, path) is None
