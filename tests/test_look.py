@@ -119,22 +119,6 @@ def test_a_long_formula_scrolls_in_its_line_with_its_number_in_sight(opened, wid
         assert style(page, box, "overflow") == "visible", f"{box} cuts its formula off"
 
 
-def test_a_line_of_prose_has_65_to_75_letters(opened):
-    page = opened()
-    lines = page.evaluate("""() => {
-      const text = document.getElementById('prose').firstChild, range = document.createRange();
-      const tops = new Map();
-      for (let k = 0; k < text.length; k++) {
-        range.setStart(text, k); range.setEnd(text, k + 1);
-        const box = range.getClientRects()[0];
-        if (box) tops.set(Math.round(box.top), (tops.get(Math.round(box.top)) || 0) + 1);
-      }
-      return [...tops.values()];
-    }""")
-    assert 65 <= sum(lines[:-1]) / len(lines[:-1]) <= 76
-    assert page.evaluate("document.fonts.check('18px \"Companion Sans\"')")
-
-
 def test_the_papers_number_stands_at_the_edge_of_the_box(opened):
     for width, inside in ((390, True), (1280, True), (1600, False)):
         page = opened(width)

@@ -112,34 +112,6 @@ def test_labels_of_a_batch_have_the_binomial_distribution(valley, opened):
     assert abs(neighbours) < 4 * error
 
 
-def test_a_reader_without_a_mouse_runs_steps_and_repeats(valley, opened):
-    with opened(valley) as page:
-        shown = state(page)
-        assert shown["rate"] == pytest.approx(0.2)
-        assert shown["steps"] == 300
-        assert "300 steps of η = 0.2" in page.locator(".ntp-says").text_content()
-        page.get_by_role("slider", name="learning rate").focus()
-        for _ in range(4):
-            page.keyboard.press("ArrowRight")
-        page.keyboard.press("Tab")
-        page.keyboard.press("ArrowRight")
-        assert (state(page)["rate"], state(page)["batch"]) == (pytest.approx(0.4), 2)
-        page.get_by_role("button", name="Other draws").press("Enter")
-        assert state(page)["seed"] == 2
-        page.get_by_role("button", name="Reset").press("Enter")
-        assert state(page) == shown
-        page.get_by_role("button", name="Step").press("Enter")
-        assert state(page)["steps"] == 0
-        assert "start in the valley" in page.locator(".ntp-says").text_content()
-        page.get_by_role("button", name="Step").press("Enter")
-        assert 0 < state(page)["steps"] < 300
-        run = page.get_by_role("button", name="Run")
-        run.press("Enter")
-        expect(page.get_by_role("button", name="Pause")).to_be_visible()
-        page.wait_for_function("!document.querySelector('.ntp-widget').ntpState.running")
-        assert state(page) == shown
-
-
 def test_nothing_moves_by_itself_where_motion_is_unwanted(valley, opened):
     with opened(valley, reduced_motion="reduce") as page:
         page.get_by_role("button", name="Step").press("Enter")

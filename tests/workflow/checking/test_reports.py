@@ -114,25 +114,6 @@ def test_an_update_is_reported_as_it_left_things(drifted, tmp_path):
     assert "3 claims agree; 0 moved." in file.read_text()
 
 
-def test_a_summary_that_cannot_be_written_keeps_neither_the_other_nor_the_findings(
-    drifted, tmp_path, monkeypatch
-):
-    (tmp_path / "file").touch()
-    host = tmp_path / "summary"
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(host))
-    for below in (tmp_path, tmp_path / "file" / "check"):
-        done = drifted("--summary", str(below))
-        assert done.exit_code == 1
-        first, *_, fault = done.stderr.splitlines()
-        assert first == "error: 1 of the checks on 3 measured values failed at profile book."
-        assert fault.startswith(f"`--summary`: {below} cannot be written: ")
-    assert host.read_text().count("`toy.half`") == 2
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "summary"))
-    fault = drifted("--summary", str(tmp_path / "check.md")).stderr.splitlines()[-1]
-    assert fault.startswith(f"`$GITHUB_STEP_SUMMARY`: {tmp_path / 'nowhere' / 'summary'} ")
-    assert "`toy.half`" in (tmp_path / "check.md").read_text()
-
-
 @pytest.mark.parametrize("name", ["-", ""])
 def test_what_names_no_file_is_refused_before_anything_is_compared(check, name):
     done = check("--summary", name)

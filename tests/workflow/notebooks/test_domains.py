@@ -27,24 +27,6 @@ def test_values_are_inside_or_outside(comment, inside, outside):
 @pytest.mark.parametrize(
     "comment",
     [
-        "",
-        "a path",
-        "vectors (rows, columns)",
-        "words of the text [see the notes]",
-        "a set {} of",
-        "[1, 2] first",
-        "the paper's size (20)",
-        "a power of two in [1, 2, 4]",
-        "the sizes of Table (1, 2, 3)",
-    ],
-)
-def test_prose_is_no_domain(comment):
-    assert parse_domain(comment, "here") is None
-
-
-@pytest.mark.parametrize(
-    "comment",
-    [
         "n [1, ∞)",
         "n [1; 2]",
         "n [2, 1]",

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.notebooks import lab
 
 
@@ -58,13 +57,6 @@ def test_it_keeps_nothing_at_home_and_heeds_no_settings_of_the_user(started, toy
     assert environment["PYTHONPATH"].startswith(str(toy.project.package.parent))
     assert environment["OMP_NUM_THREADS"] == "1"
     assert "inline" in environment["MPLBACKEND"]
-
-
-def test_what_is_missing_is_a_sentence(toy, monkeypatch):
-    monkeypatch.setattr(lab, "NEEDED", ("no-such-package",))
-    with pytest.raises(WorkflowError, match=r"Not installed: no-such-package. Run `make lab`"):
-        lab.start_lab(toy.project)
-    assert not (toy.project.build / "lab").exists()
 
 
 def test_a_click_opens_a_notebook(tmp_path):

@@ -26,27 +26,6 @@ def test_a_notebook_that_names_no_language_is_one_of_python(toy, line):
     assert read_notebook(toy.project.notebooks / "coin.md").node.metadata["kernelspec"] == whole
 
 
-def test_a_notebook_without_front_matter_is_read(toy):
-    path = toy.project.notebooks / "coin.md"
-    path.write_text(path.read_text().split("---\n", 2)[2])
-    assert read_notebook(path).node.metadata["kernelspec"]["language"] == "python"
-
-
-def test_a_front_matter_that_is_not_whole_says_where_there_is_one(toy):
-    toy.edit("notebooks/coin.md", "display_name: Python 3, ", "")
-    with pytest.raises(
-        WorkflowError, match=r"(?s)'display_name' is a required.*from another notebook"
-    ):
-        read_notebook(toy.project.notebooks / "coin.md")
-
-
-def test_a_name_that_is_given_twice_is_one_notebook(toy):
-    assert [
-        notebook.name
-        for notebook in choose(find_notebooks(toy.project), ["words", "coin", "words"])
-    ] == ["words", "coin"]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
