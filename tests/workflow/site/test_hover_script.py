@@ -7,8 +7,7 @@ from tests.workflow.site.test_page_script import ASSETS
 
 HEAD = f"""<!DOCTYPE html><html lang="en" data-content_root="../"><head><meta charset="utf-8">
 <title>A page</title><link rel="stylesheet" href="{ASSETS.as_uri()}/cards.css">
-<script src="{ASSETS.as_uri()}/tip.js"></script>
-<script src="{ASSETS.as_uri()}/hover.js"></script></head><body><article>"""
+<script defer src="{ASSETS.as_uri()}/tips.js"></script></head><body><article>"""
 LINKS = """<p><button>start</button> <a class="reference internal" id="cited" title="Tao. 2006."
 href="../references.html#id1">Tao06</a> <a class="reference internal" id="here" href="#def-a">A</a>
 <a class="reference internal" id="there" href="Zürich.html#thm-b">B</a>

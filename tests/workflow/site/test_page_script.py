@@ -6,7 +6,7 @@ from ntpcompanion.workflow.chapters.folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
 
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
-<link rel="stylesheet" href="{assets}/cards.css"><script src="{assets}/page.js"></script>
+<link rel="stylesheet" href="{assets}/cards.css"><script defer src="{assets}/page.js"></script>
 </head><body><div class="article-header-buttons"><button>other</button></div><article>"""
 STRIP = """<p>Long text.</p><div style="height: 3000px"></div>
 <details class="ntp-strip"><summary>1 more claim</summary>
