@@ -1,5 +1,4 @@
 import sys
-from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 
 import psutil
@@ -11,25 +10,16 @@ from ntpcompanion.workflow.site import render
 from tests.toy import ROOT
 
 
-@pytest.mark.parametrize(
-    ("found", "words"),
-    [
-        ("2.1.7", "version 2 ignores `_config.yml`"),
-        ("10.0", "builds nothing"),
-        (None, "is not installed"),
-    ],
-)
-def test_only_jupyter_book_1_will_do(monkeypatch, found, words):
-    def version(_):
-        if found is None:
-            raise PackageNotFoundError
-        return found
-
-    monkeypatch.setattr(render, "version", version)
-    with pytest.raises(WorkflowError, match=words):
-        render.require_jupyter_book_1()
+def test_only_jupyter_book_1_will_do(monkeypatch):
+    for found, words in (("2.1.7", "version 2 ignores `_config.yml`"), ("10.0", "builds nothing")):
+        monkeypatch.setattr(render, "version", lambda _, found=found: found)
+        with pytest.raises(WorkflowError, match=words):
+            render.require_jupyter_book_1()
     monkeypatch.setattr(render, "version", lambda _: "1.0.4.post1")
     render.require_jupyter_book_1()
+    monkeypatch.setattr(render, "find_spec", lambda name: None)
+    with pytest.raises(WorkflowError, match=r"jupyter-book, pybtex, .* is not installed"):
+        render.require_jupyter_book_1()
 
 
 def test_a_site_takes_the_place_of_the_old_one(tmp_path):
