@@ -94,24 +94,6 @@ def test_runs_have_the_distribution_of_the_package(valley, toy, opened, rate, ba
         assert error == pytest.approx(float(stderr), rel=0.2)
 
 
-def test_labels_of_a_batch_have_the_binomial_distribution(valley, opened):
-    with opened(valley) as page:
-        table = page.evaluate(f"ntpWidgets.valley.cumulative(4, {P})")
-        drawn = page.evaluate(
-            "() => { const next = ntpWidgets.valley.generator(5);"
-            "return Array.from({ length: 20000 }, next); }"
-        )
-    exact = [math.comb(4, k) * P**k * (1 - P) ** (4 - k) for k in range(5)]
-    assert table == pytest.approx([sum(exact[: k + 1]) for k in range(5)], rel=1e-12)
-    uniform = torch.tensor(drawn, dtype=torch.float64)
-    assert 0 <= uniform.min() < uniform.max() < 1
-    for power in (1, 2, 3):  # of a uniform number: 1 / (power + 1)
-        mean, error = mean_and_error(uniform**power)
-        assert abs(mean - 1 / (power + 1)) < 4 * error
-    neighbours, error = mean_and_error((uniform[1:] - 0.5) * (uniform[:-1] - 0.5))
-    assert abs(neighbours) < 4 * error
-
-
 def test_nothing_moves_by_itself_where_motion_is_unwanted(valley, opened):
     with opened(valley, reduced_motion="reduce") as page:
         page.get_by_role("button", name="Step").press("Enter")

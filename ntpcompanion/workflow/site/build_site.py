@@ -120,8 +120,8 @@ def _staged_copy(project: Project, profile: str) -> Path:
     target = project.staged(profile)
     shutil.rmtree(target, ignore_errors=True)
     for path in files_below(project.book):
-        relative = path.relative_to(project.book)
-        if relative.parts[0] != "chapters":
-            (target / relative).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, target / relative)
+        if not path.is_relative_to(project.book / "chapters"):
+            copy = target / path.relative_to(project.book)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
     return target
