@@ -6,5 +6,5 @@
 - `ledger`: the page of all claims, and the same as JSON and as a table
 - `references`: names of papers
 - `status`: the tables of all runs and records
-- `statements`: definitions and theorems, what the papers state, and what they leave open
+- `stated_results`: definitions and theorems, what the papers state, and what they leave open
 """

@@ -14,7 +14,7 @@ from ntpcompanion.workflow.results.landing import (
     read_parts,
 )
 from ntpcompanion.workflow.results.ledger import Ledger, ledger_csv, ledger_json, ledger_row
-from ntpcompanion.workflow.results.statements import (
+from ntpcompanion.workflow.results.stated_results import (
     answered,
     chapters_that_state,
     placed,

@@ -20,7 +20,7 @@ from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.results.landing import Finding, Landing, LandingPage, landing_page
 from ntpcompanion.workflow.results.ledger import Ledger
 from ntpcompanion.workflow.results.references import Paper
-from ntpcompanion.workflow.results.statements import (
+from ntpcompanion.workflow.results.stated_results import (
     Question,
     Stated,
     Statement,

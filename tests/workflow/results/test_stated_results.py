@@ -9,7 +9,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.statements import (
+from ntpcompanion.workflow.results.stated_results import (
     Question,
     Stated,
     Statement,
