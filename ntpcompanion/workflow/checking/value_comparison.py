@@ -177,10 +177,10 @@ def drift(
         # what one seed decides moves from processor to processor, and nobody knows how far
         if overridden or claim.exploratory:
             return []
-        for place, before, now in zip(which, old.values, item.values, strict=True):
-            if abs(now - before) > (width := claim.band.width(before)):
-                moved = f"now {now:.10g}, moved {abs(now - before):.3g}, band ± {width:.3g}"
-                return _of(claim, "moved", f"{place}baseline {before:.10g}, {moved}")
+        for place, stored, number in zip(which, old.values, item.values, strict=True):
+            if (distance := abs(number - stored)) > (width := claim.band.width(stored)):
+                moved = f"now {number:.10g}, moved {distance:.3g}, band ± {width:.3g}"
+                return _of(claim, "moved", f"{place}baseline {stored:.10g}, {moved}")
         return []
     index, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
     if p_value >= level:
