@@ -43,9 +43,7 @@ MISTAKES: Mapping[str, tuple] = {
 
 
 def trials(
-    rows: str,
-    right: Mapping[str, tuple[Callable, dict]],
-    own: Mapping[str, tuple] | None = None,
+    rows: str, right: Mapping[str, tuple[Callable, dict]], own: Mapping[str, tuple] | None = None
 ) -> list:
     """A trial for every argument, with all mistakes of its kind: rows are `call: argument=kind …`,
     calls those of `right`; kinds are those of MISTAKES, and what a package adds in `own`.
@@ -59,9 +57,7 @@ def trials(
 
 
 def wrong_calls(
-    rows: str,
-    right: Mapping[str, tuple[Callable, dict]],
-    own: Mapping[str, tuple] | None = None,
+    rows: str, right: Mapping[str, tuple[Callable, dict]], own: Mapping[str, tuple] | None = None
 ) -> Callable:
     """The test of a package that each of its `trials` is answered by sentences."""
 

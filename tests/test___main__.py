@@ -4,21 +4,7 @@ import sys
 
 import pytest
 
-from ntpcompanion import __main__
-from ntpcompanion.workflow.cli import commands
 from tests.toy import toy  # noqa: F401
-
-
-def test_the_command_line_is_that_of_cli(monkeypatch):
-    started = []
-    monkeypatch.setattr(commands, "app", lambda: started.append(True))
-    monkeypatch.setattr(sys, "argv", ["ntpcompanion", "list"])
-    # which it leaves out for the rest of the process
-    for package in __main__.FOR_LAB:
-        monkeypatch.setitem(sys.modules, package, None)
-    __main__.main()
-    assert started == [True]
-
 
 FOR_JUPYTERLAB = """
 import atexit, sys

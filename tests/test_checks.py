@@ -88,11 +88,7 @@ REFUSED = [
     (Axes, None, "`x` must be the Axes of matplotlib to draw in, got None. Take one from plots."),
     (Annotated[ArrayLike, Shape("n"), Range(0)], [-1], "`x` must lie in 0 … inf, got"),
     (Float[Tensor, "a b"], MATRIX, "`x` must be a torch.Tensor, got a numpy.ndarray"),
-    (
-        Float[Tensor, "0 b"],
-        ONES,
-        "`x` must be a matrix of floating-point numbers with",
-    ),
+    (Float[Tensor, "0 b"], ONES, "`x` must be a matrix of floating-point numbers with"),
     (Float[Tensor, "a a+1 1"], ONES, "`x` must be an array of floating-point numbers with"),
     (Float[Tensor, "a {3-1}"], ONES, "`x` must be a matrix of floating-point numbers with"),
     (Int[Tensor, "a b"], ONES, "`x` must be a matrix of integers (int32 or int64) with shape"),

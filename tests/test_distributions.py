@@ -10,7 +10,7 @@ import zipfile
 
 import pytest
 
-from tests.copies import ROOT, copy_checkout
+from tests.copies import copy_checkout
 
 ADDED = ("PKG-INFO", "setup.cfg", "ntpcompanion.egg-info/")  # by a build
 BUILD = "from setuptools import build_meta; print(build_meta.build_sdist('..'))"
@@ -59,15 +59,6 @@ def test_the_sdist_holds_what_git_knows_and_nothing_else(built):
     assert {"LICENSE", "tests/conftest.py", "tests/oracles.py", "notebooks/dyck.md"} <= files
 
 
-@pytest.mark.slow
-def test_tests_of_the_sdist_run(built):
-    options = ["-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider"]
-    sdist = built / "sdist"
-    said = run(*options, "tests/languages/text/test_words.py", cwd=sdist, path=sdist)
-    assert "passed" in said
-    assert "failed" not in said
-
-
 def test_the_wheel_holds_the_package_and_nothing_else(built):
     own = {name for name in files_below(built / "known") if name.startswith("ntpcompanion/")}
     assert {"ntpcompanion/py.typed", "ntpcompanion/linear/__init__.pyi"} <= own
@@ -101,9 +92,3 @@ def test_commands_say_that_they_need_the_folder_of_a_book(built, tmp_path, comma
     assert f"No project at or above {tmp_path}" in said
     assert "`_config.yml` and `notebooks/`" in said
     assert "Traceback" not in said
-
-
-def test_building_leaves_nothing_that_git_would_take():
-    for name in ("build/lib", "ntpcompanion.egg-info/PKG-INFO", "dist/a.whl", ".venv", "_build"):
-        done = subprocess.run(["git", "check-ignore", "--no-index", "-q", name], cwd=ROOT)
-        assert done.returncode == 0, f"{name} is not ignored"

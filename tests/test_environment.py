@@ -5,7 +5,7 @@ import functools
 import re
 import tomllib
 from collections import defaultdict
-from importlib.metadata import packages_distributions, requires, version
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import yaml
@@ -47,48 +47,10 @@ def test_every_requirement_has_a_pin_in_its_range():
     assert outside == []
 
 
-def test_the_pins_hold_on_every_system_and_python_that_is_promised():
-    """Each pin that holds here has a counterpart for the others, or belongs to this system only."""
-    for system in ("linux", "darwin", "win32"):
-        for python in ("3.11", "3.12", "3.13"):
-            there = {
-                "sys_platform": system,
-                "python_version": python,
-                "python_full_version": f"{python}.9",
-            }
-            pinned = {
-                canonicalize_name(pin.name)
-                for pin in LINES
-                if pin.marker is None or pin.marker.evaluate(there)
-            }
-            missing = {canonicalize_name(r.name) for r in REQUIRED} - pinned
-            assert missing == set(), (system, python)
-
-
-def test_what_requirements_require_is_pinned_too():
-    """Everything that is installed for an extra, through however many steps."""
-    seen: set[str] = set()
-    names = [canonicalize_name(requirement.name) for requirement in REQUIRED]
-    while names:
-        name = names.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        for text in requires(name) or []:
-            asked = Requirement(text)
-            if asked.marker is None or asked.marker.evaluate({"extra": ""}):
-                names.append(canonicalize_name(asked.name))
-    assert len(seen) > 150
-    assert seen - set(PINS) == set(), "make constraints"
-
-
 def test_conda_installs_the_same_set():
     entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
     pip = next(entry["pip"] for entry in entries if isinstance(entry, dict))
-    assert pip == [
-        "-c constraints.txt",
-        f"-e .[{','.join(sorted(set(EXTRAS) - {'lab'}))}]",
-    ]
+    assert pip == ["-c constraints.txt", f"-e .[{','.join(sorted(set(EXTRAS) - {'lab'}))}]"]
 
 
 @functools.cache
@@ -148,29 +110,9 @@ def test_every_requirement_is_imported():
     } == set()
 
 
-def test_what_is_installed_is_what_is_pinned():
-    differing = {
-        r.name: version(r.name)
-        for r in REQUIRED
-        if version(r.name).split("+")[0] != PINS[canonicalize_name(r.name)]
-    }
-    assert differing == {}, (
-        "the environment is not the pinned one: run `make clean` and remove .venv"
-    )
-
-
 def test_one_version_number():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert ntpcompanion.__version__ == PROJECT["version"] == citation["version"]
     assert re.search(
         rf"^## {re.escape(PROJECT['version'])}\b", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE
     )
-
-
-def test_one_setting_says_the_address_of_the_repository():
-    """As long as _config.yml names none, nothing else does: an invented one would lead nowhere."""
-    book = yaml.safe_load((ROOT / "_config.yml").read_text())
-    address = book.get("repository", {}).get("url")
-    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
-    named = [*PROJECT.get("urls", {}).values(), citation.get("repository-code")]
-    assert set(named) <= {address, None}

@@ -46,7 +46,3 @@ def test_no_chapter_is_too_tall(visit, any_site, chapter):
         "put a long proof into a dropdown, cards that only support others into a strip (tag "
         "`strip`), and what only repeats or adds detail into a fold (`ntp-fold ntp-aside`)"
     )
-
-
-def test_each_limit_is_that_of_a_chapter():
-    assert set(LIMITS) <= set(CHAPTERS)

@@ -20,7 +20,6 @@ from jupyter_client.blocking import BlockingKernelClient
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from tests.copies import copy_checkout
-from tests.toy import ROOT
 
 pytestmark = [
     pytest.mark.slow,
@@ -57,9 +56,7 @@ class Lab:
     def save(self, path: str, content: Any) -> None:
         """Save a notebook."""
         self.ask(
-            f"contents/{path}",
-            "PUT",
-            {"type": "notebook", "format": "json", "content": content},
+            f"contents/{path}", "PUT", {"type": "notebook", "format": "json", "content": content}
         )
 
     def run(self, path: str, content: Any) -> list[dict[str, Any]]:
@@ -153,32 +150,3 @@ def test_a_student_changes_a_chapter_and_runs_it(checkout, environment):
         ("code", "import os; print(os.getcwd())", {}),
     ]
     assert "records: [" in after, "what the notebook declares stays in its front matter"
-
-
-def bare(root, *options):
-    """The command of a JupyterLab that was not started by us."""
-    usual = [f"--ServerApp.root_dir={root}", "--no-browser", "--allow-root", "--port=0"]
-    return [sys.executable, "-m", "jupyterlab", *usual, *options]
-
-
-@pytest.fixture
-def elsewhere(environment, tmp_path):
-    """The environment in which it keeps its own in a folder that is not the checkout."""
-    folders = {f"JUPYTER_{name}_DIR": str(tmp_path / name) for name in ("CONFIG", "RUNTIME")}
-    return environment | folders
-
-
-def test_a_jupyterlab_from_another_folder_saves_and_runs_as_well(checkout, elsewhere, tmp_path):
-    before = (ROOT / CHAPTER).read_text(encoding="utf-8")
-    (checkout / CHAPTER).write_text(before, encoding="utf-8")
-    path = f"{checkout.name}/{CHAPTER}"
-    command = bare(checkout.parent)
-    settings = {"OMP_NUM_THREADS": "1"}
-    with started(command, tmp_path, elsewhere | settings, tmp_path / "RUNTIME") as lab:
-        content = lab.open(path)
-        lab.save(path, content)
-        assert cells((checkout / CHAPTER).read_text(encoding="utf-8")) == cells(before)
-        shown = lab.run(path, content)
-    assert not [message["content"] for message in shown if message["msg_type"] == "error"]
-    assert any(MEASUREMENT_MIME in m["content"].get("data", {}) for m in shown)
-    assert "Recorded run " in str(shown)

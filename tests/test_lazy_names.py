@@ -80,21 +80,6 @@ print(json.dumps(loaded))
     assert json.loads(run.stdout) == {package: [] for package in PACKAGES}
 
 
-@pytest.mark.parametrize(
-    ("code", "wanted", "others"),
-    [
-        (".languages import encode", "languages.text.words", {"languages.hmm"}),
-        (".networks import ModelPlan", "networks.network_plan", set()),
-        (" import plots; plots.figure(); plots.draw_floor", "matplotlib", {"cvxpy", "sympy"}),
-    ],
-)
-def test_a_name_loads_its_module_and_not_its_neighbours(code, wanted, others):
-    loaded = loaded_by(f"from ntpcompanion{code}")
-    modules = {name.removeprefix("ntpcompanion.") for name in loaded}
-    assert wanted in modules
-    assert not modules & {"torch", *others}
-
-
 def test_a_function_keeps_its_name_where_its_module_is_loaded_first():
     """Each in a process that has loaded nothing of ours yet; libraries are loaded once for all."""
     same = [(package, name) for package, name in NAMES if PUBLIC[package][name] == f"{name}.{name}"]

@@ -12,7 +12,6 @@ from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 NOTEBOOK = ROOT / "notebooks" / "uniform_convergence.md"  # short, and shows a record
-OF_A_TEXT = ROOT / "notebooks" / "sparse_contexts.md"
 pytestmark = pytest.mark.slow
 
 
@@ -52,17 +51,3 @@ def test_what_was_converted_runs_with_its_record_and_its_cards(converted, comman
     shown = outputs(converted.with_name("out.ipynb"))
     assert any(MEASUREMENT_MIME in output.get("data", {}) for output in shown)
     assert "Recorded run " in str(shown)
-
-
-def test_a_text_beside_a_converted_notebook_is_read(tmp_path):
-    text = "To be or not to be that is the question whether it is nobler in the mind to suffer "
-    (tmp_path / "my text.txt").write_text(text * 40, encoding="utf-8")
-    made = [tmp_path / name for name in ("converted.ipynb", "out.ipynb")]
-    done = typed("jupytext", "--to", "ipynb", "-o", made[0], OF_A_TEXT)
-    assert done.returncode == 0, done.stderr
-    sizes = {"vocab_size": 12, "max_length": 4, "num_sequences": 300, "dim": 8}
-    given = {"text": "my text.txt"} | sizes
-    options = [word for name, value in given.items() for word in ("-p", name, value)]
-    done = typed("papermill", *made, *options, folder=tmp_path)
-    assert done.returncode == 0, done.stderr[-2000:]
-    assert any(MEASUREMENT_MIME in output.get("data", {}) for output in outputs(made[1]))

@@ -21,10 +21,6 @@ def settings(tmp_path):
     return read
 
 
-def test_a_book_need_not_say_anything(settings, tmp_path):
-    assert read_settings(tmp_path) == settings("") == Settings()
-
-
 def test_what_a_book_says(settings):
     found = settings(
         """
@@ -92,19 +88,6 @@ def test_what_the_project_says_is_taken_over(settings, tmp_path):
 def test_a_wrong_setting_is_a_sentence(settings, text, sentence):
     with pytest.raises(ValueError, match=rf"pyproject\.toml, \[tool\.ntpcompanion\]: {sentence}"):
         settings(f"[tool.ntpcompanion]\n{text}\n")
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ("[tool", r"pyproject\.toml cannot be read: .*Fix it\."),
-        ("tool = 3", r"pyproject\.toml: `tool` must be a table, got 3\."),
-        ("[tool]\nntpcompanion = 'x'", r"pyproject\.toml: `ntpcompanion` must be a table, got 'x'"),
-    ],
-)
-def test_a_file_of_another_form_is_a_sentence(settings, text, sentence):
-    with pytest.raises(ValueError, match=sentence):
-        settings(text)
 
 
 def test_a_package_is_a_folder_of_the_book_or_of_its_src(tmp_path):

@@ -22,7 +22,6 @@ from tests.toy import ROOT
 BOOK = Project.read(ROOT)
 # the page on a book of one's own is about this one
 SMALL = Project.read(ROOT / "ntpcompanion" / "workflow" / "starting" / "template")
-MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
@@ -134,13 +133,6 @@ def _no_command(arguments, project):
     except (typer.BadParameter.__base__, WorkflowError) as error:
         return [str(error)]
     return []
-
-
-def test_what_does_not_exist_is_found():
-    typed = (
-        "make nought; x && ntpcompanion check --jsn a; ntpcompanion execute coyn; make lock OUT=a"
-    )
-    assert len(faults_of(f"{typed}; python -m ntpcompanion.no; pytest tests/test_no.py")) == 6
 
 
 def test_the_steps_of_workflows_are_bash_and_run_what_exists():

@@ -14,8 +14,7 @@ from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
 from ntpcompanion.workflow.site.build_site import current_results, prepare_pages
-from ntpcompanion.workflow.site.marks import marks_of
-from ntpcompanion.workflow.site.shown import site_faults
+from ntpcompanion.workflow.site.marks import marks_of, site_faults
 
 FLIPS = 300
 

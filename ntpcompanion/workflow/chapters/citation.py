@@ -31,7 +31,7 @@ class Book:
 
 
 @dataclass(frozen=True)
-class Chapter:
+class Cited:
     """A chapter as it is cited: the name of its notebook, its title, the year of its execution."""
 
     book: Book

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.citation import Chapter
+from ntpcompanion.workflow.chapters.citation import Cited
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import Parameter
@@ -36,7 +36,7 @@ class Ending:
 
     notebook: Notebook
     result: Result
-    chapter: Chapter
+    chapter: Cited
     source: Source
 
     @property
@@ -73,7 +73,7 @@ def add_ending(
     cells: list[nbformat.NotebookNode],
     notebook: Notebook,
     result: Result,
-    chapter: Chapter,
+    chapter: Cited,
     source: Source,
 ) -> list[nbformat.NotebookNode]:
     """The cells of a page with the section filled: the command below its heading, the rest at its

@@ -5,7 +5,6 @@ theme, wide and narrow.
 import functools
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from html import escape
 from itertools import pairwise
 from xml.etree import ElementTree
@@ -26,15 +25,6 @@ RAMP = ("#3b2a7a", "#9a86d8")  # dark end, light end
 _NAMESPACE = re.compile(r"\{[^}]*\}")
 _NUMBER = re.compile(r"-?\d+\.\d+")
 _COORDINATES = {"d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points"}
-
-
-@dataclass(frozen=True)
-class _Drawing:
-    """A figure: its `name`, the new ids by the old, and the variables that stand for `colours`."""
-
-    name: str
-    ids: Mapping[str, str]
-    colours: Mapping[str, str]
 
 
 def inline_figures(page: nbformat.NotebookNode, colours: Mapping[str, str] = COLOURS) -> None:
@@ -79,9 +69,11 @@ def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOU
     root = ElementTree.fromstring(svg)
     used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]*)', svg))
     ids = {old: f"{prefix}{count}" for count, old in enumerate(used)}
-    drawing = _Drawing(name, ids, colours)
-    # the same few styles stand at thousands of marks
-    attribute = functools.cache(functools.partial(_attribute, drawing=drawing))
+
+    @functools.cache  # the same few styles stand at thousands of marks
+    def attribute(key: str, value: str) -> str | None:
+        return _style(value, name, colours) if key == "style" else _attribute(key, value, ids)
+
     for parent in list(root.iter()):
         for child in list(parent):
             if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
@@ -107,16 +99,14 @@ def _tidy(element: ElementTree.Element, attribute: Callable[[str, str], str | No
             element.set(key, short)
 
 
-def _attribute(key: str, value: str, drawing: _Drawing) -> str | None:
+def _attribute(key: str, value: str, ids: Mapping[str, str]) -> str | None:
     """The value as the page has it; None for an attribute that it does not need."""
     if key == "id":
-        return drawing.ids.get(value)
+        return ids.get(value)
     if key == "href" and value.startswith("#"):
-        return f"#{drawing.ids[value[1:]]}"
+        return f"#{ids[value[1:]]}"
     if key == "clip-path":
-        return re.sub(r"#([^)]*)", lambda match: f"#{drawing.ids[match[1]]}", value)
-    if key == "style":
-        return _style(value, drawing)
+        return re.sub(r"#([^)]*)", lambda match: f"#{ids[match[1]]}", value)
     if key in _COORDINATES:
         return re.sub(r"\s+", " ", _NUMBER.sub(_rounded, value)).strip()
     if key == "transform":
@@ -132,7 +122,7 @@ def _rounded(number: re.Match[str]) -> str:
     return "0" if short == "-0" else short
 
 
-def _style(text: str, drawing: _Drawing) -> str:
+def _style(text: str, name: str, colours: Mapping[str, str]) -> str:
     declarations = []
     for part in filter(None, map(str.strip, text.split(";"))):
         key, _, value = (piece.strip() for piece in part.partition(":"))
@@ -140,13 +130,13 @@ def _style(text: str, drawing: _Drawing) -> str:
             families = re.findall(r"'([^']*)'", value)
             if any(family.startswith("cm") for family in families):
                 raise WorkflowError(
-                    f"Figure {drawing.name!r} writes a sign in the typeface {families[0]!r}, whose "
+                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, whose "
                     "codes are not Unicode's: a page would show another sign. Write √ instead of "
                     "\\sqrt."
                 )
             if key == "font-family":
                 continue  # as the stylesheet says
-        themed = re.sub(r"#[0-9a-f]{6}", lambda match: _themed(match[0], drawing.colours), value)
+        themed = re.sub(r"#[0-9a-f]{6}", lambda match: _themed(match[0], colours), value)
         declarations.append(f"{key}:{themed}")
     return ";".join(declarations)
 

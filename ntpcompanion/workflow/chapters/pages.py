@@ -4,17 +4,19 @@ verdicts.
 
 import copy
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Book, Chapter
-from ntpcompanion.workflow.chapters.code_folds import fold_code
-from ntpcompanion.workflow.chapters.downloads import finish
+from ntpcompanion.workflow.chapters.citation import Book, Cited
+from ntpcompanion.workflow.chapters.downloads import FOLDER, downloads, finish
 from ntpcompanion.workflow.chapters.ending import Source, add_ending
 from ntpcompanion.workflow.chapters.figures import inline_figures
-from ntpcompanion.workflow.chapters.strips import gather_cards
+from ntpcompanion.workflow.chapters.folds import fold_code, gather_cards
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.chapters.widgets import load_widgets
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -24,8 +26,42 @@ from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.titles import insert_below_title
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.running.runs import Run, load_executed
 
 HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
+
+
+@dataclass(frozen=True, eq=False)
+class Chapter:
+    """The page of a notebook, and the content of the files that it offers, by name."""
+
+    name: str
+    page: nbformat.NotebookNode
+    files: Mapping[str, str]
+
+    def write(self, chapters: Path) -> None:
+        """Write page and files into a folder of chapters. Raises WorkflowError if that fails."""
+        for file, content in self.files.items():
+            write_atomically(chapters / FOLDER / file, content)
+        write_atomically(chapters / f"{self.name}.ipynb", nbformat.writes(self.page))
+
+
+def make_chapter(
+    run: Run,
+    result: Result,
+    judged: Mapping[str, JudgedClaim],
+    record: Callable[[str], Record],
+    book: Book,
+    widgets: Collection[str],
+    commit: str | None = None,
+) -> Chapter:
+    """The chapter that shows the stored outcome of a run; `commit` is that of its source, None
+    where it is not told. Raises WorkflowError with the faults of claims or page.
+    """
+    notebook, executed = run.notebook, load_executed(run.page)
+    source = Source(notebook.path.relative_to(run.project.root).as_posix(), commit)
+    page = make_page(notebook, executed, result, judged, record, book, source, widgets)
+    return Chapter(notebook.name, page, downloads(notebook, executed, result))
 
 
 def make_page(
@@ -47,7 +83,7 @@ def make_page(
     a card, or an interactive figure has no script.
     """
     page = copy.deepcopy(notebook.node)
-    chapter = Chapter(book, notebook.name, notebook.title, result.started[:4])
+    chapter = Cited(book, notebook.name, notebook.title, result.started[:4])
     ran, defaults = written_cells(executed), code_cells(page)[0]
     if len(ran) != len(code_cells(page)):
         raise WorkflowError(

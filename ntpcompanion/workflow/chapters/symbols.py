@@ -77,7 +77,7 @@ def bare(tex: str) -> str:
 
 def with_symbols(html: str, entries: list[Entry], page: str) -> str:
     """The body of a chapter whose formulas that are one symbol say which, with the meanings as data
-    for `symbols.js`; other pages are left alone.
+    for `tips.js`; other pages are left alone.
     """
     known = meanings(entries, page)
     data: dict[str, dict[str, str]] = {}

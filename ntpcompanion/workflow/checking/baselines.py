@@ -54,7 +54,13 @@ def read_baseline(path: Path) -> Entries:
     if not path.is_file():
         return {}
     try:
-        return _baselines(json.loads(path.read_text(encoding="utf-8-sig")))
+        return {
+            key: {name: Measurement.of(name, **fields) for name, fields in values.items()}
+            for key, values in json.loads(path.read_text(encoding="utf-8-sig")).items()
+        }
+    except (AttributeError, TypeError) as error:  # of what is no object, or has other fields
+        why = "each entry must hold a value and, if it is random, its stderr and replicates"
+        raise WorkflowError(f"{path} cannot be read: {why}. Restore it from git.") from error
     except (OSError, ValueError, RecursionError) as error:
         raise WorkflowError(f"{path} cannot be read: {error}. Restore it from git.") from error
 
@@ -67,31 +73,6 @@ def write_baseline(path: Path, values: Baselines) -> None:
     write_atomically(path, json.dumps(data, indent=1) + "\n")
 
 
-def _baselines(data: object) -> Entries:
-    if not isinstance(data, dict) or not all(isinstance(values, dict) for values in data.values()):
-        raise ValueError("it must hold an object of objects")
-    return {
-        key: {name: _stored(name, fields) for name, fields in values.items()}
-        for key, values in data.items()
-    }
-
-
-def _stored(claim: str, fields: object) -> Measurement:
-    if (
-        not isinstance(fields, dict)
-        or not fields.keys() <= {"value", "stderr", "replicates"}
-        or "value" not in fields
-    ):
-        raise ValueError(
-            f"the entry {claim!r} must hold a value and, if it is random, its stderr and "
-            f"replicates, got {fields!r:.80}"
-        )
-    return Measurement.of(claim, **fields)
-
-
 def _fields(item: Measurement) -> dict[str, object]:
-    data = item.to_json()
-    return {
-        name: data[name]
-        for name in (["value"] if item.exact else ["value", "stderr", "replicates"])
-    }
+    names = ["value"] if item.exact else ["value", "stderr", "replicates"]
+    return {name: item.to_json()[name] for name in names}

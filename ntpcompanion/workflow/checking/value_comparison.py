@@ -1,6 +1,6 @@
 """Notebook regression: measured values against those stored, verdicts against those expected."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -149,11 +149,11 @@ def _unexpected(one: JudgedClaim) -> list[Finding]:
         return []
     bounds = one.expectation.bounds if one.expectation else ()
     ours = show(one.measurement, distinguish_from=bounds)
-    return _of(one.claim, "verdict", [f"verdict {one.verdict}, expected {expected} (ours {ours})"])
+    return _of(one.claim, "verdict", f"verdict {one.verdict}, expected {expected} (ours {ours})")
 
 
-def _of(claim: Claim, kind: Kind, lines: Iterable[str]) -> list[Finding]:
-    return [Finding(kind, claim.notebook, claim.id, f"{claim.id}: {line}") for line in lines]
+def _of(claim: Claim, kind: Kind, line: str) -> list[Finding]:
+    return [Finding(kind, claim.notebook, claim.id, f"{claim.id}: {line}")] if line else []
 
 
 def drift(
@@ -168,33 +168,23 @@ def drift(
     of its own.
     """
     if old is None:
-        return _of(claim, "new", [f"no baseline yet (ours {show(item)})"])
-    if len(old.values) != len(item.values):
-        moved = f"{len(item.values)} values, the baseline has {len(old.values)}"
-        return [] if overridden else _of(claim, "moved", [moved])
+        return _of(claim, "new", f"no baseline yet (ours {show(item)})")
+    if (count := len(item.values)) != len(old.values):
+        moved = f"{count} values, the baseline has {len(old.values)}"
+        return [] if overridden else _of(claim, "moved", moved)
+    which = [f"value {n} of {count}: " if count > 1 else "" for n in range(1, count + 1)]
     if item.exact and old.exact:
         # what one seed decides moves from processor to processor, and nobody knows how far
-        skip = overridden or claim.exploratory
-        return [] if skip else _of(claim, "moved", _exact_drift(claim, old, item))
+        if overridden or claim.exploratory:
+            return []
+        for place, stored, number in zip(which, old.values, item.values, strict=True):
+            if (distance := abs(number - stored)) > (width := claim.band.width(stored)):
+                moved = f"now {number:.10g}, moved {distance:.3g}, band ± {width:.3g}"
+                return _of(claim, "moved", f"{place}baseline {stored:.10g}, {moved}")
+        return []
     index, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
     if p_value >= level:
         return []
     before, now = (f"{m.values[index]:.10g} ± {m.errors[index]:.3g}" for m in (old, item))
     test = f"Welch's test gives p = {p_value:.2g}, below {level:.2g}"
-    moved = f"{_which(index, item)}baseline {before}, now {now}: {test}"
-    return _of(claim, "moved", [moved])
-
-
-def _exact_drift(claim: Claim, old: Measurement, new: Measurement) -> list[str]:
-    """The first of the values that left the band, in a line."""
-    for place, (o, n) in enumerate(zip(old.values, new.values, strict=True)):
-        if abs(n - o) > (width := claim.band.width(o)):
-            values = f"baseline {o:.10g}, now {n:.10g}, moved {abs(n - o):.3g}"
-            return [f"{_which(place, new)}{values}, band ± {width:.3g}"]
-    return []
-
-
-def _which(place: int, item: Measurement) -> str:
-    """Which of several values a sentence is about; nothing where there is one."""
-    several = len(item.values) > 1
-    return f"value {place + 1} of {len(item.values)}: " if several else ""
+    return _of(claim, "moved", f"{which[index]}baseline {before}, now {now}: {test}")

@@ -1,8 +1,7 @@
 """Claims of the papers as data, the numbers measured for them, and verdicts.
 
-- `claims`: `book/claims.yml`, or `book/claims/NAME.yml`
+- `claims`: `book/claims.yml`, or `book/claims/NAME.yml`; the results of a paper by their names
 - `verdict`: judged claims, the rows of every page, check and file
-- `locators`: the results of a paper by their names
 - `expectation`: what a claim expects of its number: one predicate, as inequalities that an interval
   decides
 - `intervals`: Student's interval of a mean, Welch's test between two

@@ -3,6 +3,7 @@
 import math
 import operator
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, SupportsIndex
@@ -18,26 +19,9 @@ _RECORD = re.compile(r"[\w-]+")
 class Measurement:
     """The value of a claim, its standard error and what is random about it.
 
-    Parameters
-    ----------
-    claim
-        id of an item of `book/claims.yml`.
-    value
-        a finite number, or several where the claim is about their order.
-    stderr
-        standard error of each value, in its units, over all that is random in it; 0: exact.
-    replicates
-        how many independent replicates the standard error was estimated from, at least 2.
-        Required with a standard error: an interval of Student's t needs it.
-    seed
-        the seed behind what was drawn.
-    records
-        names of the recorded runs that the number was computed from.
-
-    Raises
-    ------
-    ValueError
-        naming the argument, what came and what is wrong with it.
+    The fields are the arguments of `measure`. With a standard error, `replicates` is required, at
+    least 2: an interval of Student's t needs it. Raises ValueError naming the argument, what came
+    and what is wrong with it.
     """
 
     claim: str
@@ -53,35 +37,28 @@ class Measurement:
                 "`claim` must be the id of an item of book/claims.yml, lower-case words joined by "
                 f"dots like 'paper.theorem2.rate', got {self.claim!r:.80}."
             )
-        self._check_errors()
-        _check_integer(self.claim, "replicates", self.replicates)
-        _check_integer(self.claim, "seed", self.seed)
-        if self.seed is not None and self.seed < 0:
-            raise ValueError(f"`seed` of {self.claim!r} must not be negative, got {self.seed}.")
-        if self.replicates is not None and self.replicates < 2:
-            raise ValueError(
-                f"`replicates` of {self.claim!r} must be at least 2, got {self.replicates}: one "
-                "draw has no standard error."
-            )
-        if not self.exact and self.replicates is None:
-            raise ValueError(
-                f"`replicates` of {self.claim!r} is missing: say how many independent replicates "
-                f"its standard error {_listed(self.stderr)} was estimated from."
-            )
+        for name, sentence in self._faults():
+            raise ValueError(f"`{name}` of {self.claim!r} {sentence}.")
 
-    def _check_errors(self) -> None:
-        value, stderr = self.value, self.stderr
-        if isinstance(stderr, tuple) and (
-            not isinstance(value, tuple) or len(stderr) != len(value)
-        ):
-            raise ValueError(
-                f"`stderr` of {self.claim!r} must be one number or as many as `value`, got "
-                f"{len(stderr)} errors for {_listed(value)}."
-            )
+    def _faults(self) -> Iterator[tuple[str, str]]:
+        """What is wrong, each time with the name of the field."""
+        value, stderr = _listed(self.value), _listed(self.stderr)
+        if isinstance(stderr, list) and not (isinstance(value, list) and len(stderr) == len(value)):
+            words = f"one number or as many as `value`, got {len(stderr)} errors for {value}"
+            yield "stderr", f"must be {words}"
         if min(self.errors) < 0:
-            raise ValueError(
-                f"`stderr` of {self.claim!r} must not be negative, got {_listed(stderr)}."
-            )
+            yield "stderr", f"must not be negative, got {stderr}"
+        for name, number in (("replicates", self.replicates), ("seed", self.seed)):
+            if number is not None and type(number) is not int:
+                yield name, f"must be an integer or None, got {number!r:.80}"
+        if self.seed is not None and self.seed < 0:
+            yield "seed", f"must not be negative, got {self.seed}"
+        if self.replicates is not None and self.replicates < 2:
+            words = "one draw has no standard error"
+            yield "replicates", f"must be at least 2, got {self.replicates}: {words}"
+        if not self.exact and self.replicates is None:
+            words = "say how many independent replicates its standard error"
+            yield "replicates", f"is missing: {words} {stderr} was estimated from"
 
     @classmethod
     def of(
@@ -158,11 +135,11 @@ class Measurement:
 def _numbers(claim: str, name: str, value: object) -> Value:
     if hasattr(value, "tolist"):  # NumPy scalars and arrays, torch tensors
         value = value.tolist()
-    if isinstance(value, (list, tuple)):
-        if not value:
-            raise ValueError(f"`{name}` of {claim!r} is empty: there is nothing to judge.")
-        return tuple(_number(claim, name, item) for item in value)
-    return _number(claim, name, value)
+    if not isinstance(value, (list, tuple)):
+        return _number(claim, name, value)
+    if not value:
+        raise ValueError(f"`{name}` of {claim!r} is empty: there is nothing to judge.")
+    return tuple(_number(claim, name, item) for item in value)
 
 
 def _number(claim: str, name: str, value: object) -> float:
@@ -196,11 +173,6 @@ def _integer(value: Any) -> Any:
     """An integer of any library as Python's; anything else stays, to be rejected in words."""
     whole = hasattr(value, "__index__") and not isinstance(value, bool)
     return operator.index(value) if whole else value
-
-
-def _check_integer(claim: str, name: str, value: object) -> None:
-    if value is not None and (isinstance(value, bool) or not isinstance(value, int)):
-        raise ValueError(f"`{name}` of {claim!r} must be an integer or None, got {value!r:.80}.")
 
 
 def _listed(value: Value) -> float | list[float]:

@@ -1,10 +1,10 @@
 """Text notebooks, the profiles that set their parameters, and the table of contents.
 
 - `notebook`: one notebook read from `notebooks/*.md`; all of them found, some of them chosen
-- `cells`, `titles`, `front_matter`: parts of its text
+- `cells`, `titles`: parts of its text
 - `parameters`, `domains`: the parameters cell, and the values that each parameter may take
 - `parameter_checks`: functions of the package that judge the parameters before a kernel starts
 - `profiles`: `notebooks/profiles.yml`, and `-p NAME=VALUE` of the command line
 - `lab`: how JupyterLab is started
-- `contents`: `book/_toc.yml`, and what is wrong with the pages it lists
+- `contents`: `book/_toc.yml`, what is wrong with the pages it lists, and their front matter
 """

@@ -1,5 +1,5 @@
 """The table of contents of the book, `book/_toc.yml`: which pages it lists, and what is wrong with
-them.
+them; and the front matter of a page.
 """
 
 from collections.abc import Collection, Iterator
@@ -10,9 +10,8 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import names_beside
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.texts import read_text
-from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
+from ntpcompanion.workflow.base.texts import MARK, read_text
+from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml
 
 CHAPTERS = "chapters/"
 # entries by which Jupyter Book knows a notebook
@@ -95,3 +94,20 @@ def _prose_fault(project: Project, page: str) -> str:
             "remove that, as pages are not run."
         )
     return ""
+
+
+def read_front_matter(text: str, path: Path) -> dict[str, object]:
+    """The entries of the front matter of a MyST text, the YAML between two lines of dashes at its
+    start; none where it has none.
+
+    It is read strictly: of two entries of one name, a plain reader drops the first without a word.
+    Raises WorkflowError naming `path`.
+    """
+    lines = text.removeprefix(MARK).split("\n")
+    if not lines or not lines[0].startswith("---"):
+        return {}
+    end = next(
+        (i for i, line in enumerate(lines[1:], 1) if line.startswith(("---", "..."))), len(lines)
+    )
+    entries = parse_yaml("\n".join(lines[1:end]), f"{path}, front matter")
+    return entries if isinstance(entries, dict) else {}

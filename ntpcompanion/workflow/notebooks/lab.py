@@ -4,12 +4,12 @@
 JupyterLab itself, such as Binder.
 """
 
-import importlib.util
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import fixed_environment, package_parents, running
@@ -17,10 +17,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
 
-NEEDED = {
-    "jupyterlab": "jupyterlab",
-    "jupyterlab_myst": "jupyterlab-myst",
-}  # the distribution of each module
+NEEDED = ("jupyterlab", "jupyterlab-myst")
 # a double click on a text notebook opens a notebook
 OVERRIDES: dict[str, dict[str, object]] = {
     "@jupyterlab/docmanager-extension:plugin": {
@@ -49,43 +46,28 @@ def set_up(prefix: Path) -> None:
 
 
 def start_lab(project: Project, arguments: Sequence[str] = ()) -> int:
-    """Run JupyterLab on a project until it is ended; its exit code.
+    """Run JupyterLab on a project, at its notebooks, until it is ended; its exit code.
 
     Settings, history and what else it keeps lie in `_build/lab`, nothing in the user's home.
-    Raises WorkflowError if a package is missing.
+    Raises WorkflowError naming the packages that are missing.
     """
-    require_lab()
+    if missing := [name for name in NEEDED if find_spec(name.replace("-", "_")) is None]:
+        raise WorkflowError(
+            f"Not installed: {', '.join(missing)}. Run `make lab`, which installs what is "
+            f"missing, or `{sys.executable} -m pip install 'ntpcompanion[lab]'`."
+        )
     environment = lab_environment(project)
     overrides = Path(environment["JUPYTER_CONFIG_DIR"], "labconfig/default_setting_overrides.json")
     write_atomically(overrides, json.dumps(OVERRIDES, indent=1) + "\n")
-    command = lab_command(project, arguments)
+    folders = [f"--ServerApp.root_dir={project.root}"]
+    folders.append(f"--ContentsManager.preferred_dir={project.notebooks}")
+    if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container; else it would not start
+        folders.append("--allow-root")
+    command = [sys.executable, "-m", "jupyterlab", *folders, *arguments]
     if sys.platform == "win32":
         return subprocess.call(command, env=environment)
     # in the place of this process: Ctrl-C and the end of a terminal reach it as they should
     os.execve(command[0], command, environment)
-
-
-def require_lab() -> None:
-    """Raises WorkflowError naming what is not installed."""
-    missing = [name for module, name in NEEDED.items() if importlib.util.find_spec(module) is None]
-    if missing:
-        are = "is" if len(missing) == 1 else "are"
-        raise WorkflowError(
-            f"{' and '.join(missing)} {are} not installed. Run `make lab`, which installs what is "
-            f"missing, or `{sys.executable} -m pip install 'ntpcompanion[lab]'`."
-        )
-
-
-def lab_command(project: Project, arguments: Sequence[str] = ()) -> list[str]:
-    """The command that starts JupyterLab in the folder of a project, at its notebooks."""
-    settings = {
-        "ServerApp.root_dir": str(project.root),
-        "ContentsManager.preferred_dir": str(project.notebooks),
-    }
-    options = [f"--{name}={value}" for name, value in settings.items()]
-    if hasattr(os, "geteuid") and os.geteuid() == 0:  # in a container; else it would not start
-        options.append("--allow-root")
-    return [sys.executable, "-m", "jupyterlab", *options, *arguments]
 
 
 def lab_environment(project: Project) -> dict[str, str]:

@@ -14,8 +14,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.schema import validate
 from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
-from ntpcompanion.workflow.notebooks.contents import toc_chapters
-from ntpcompanion.workflow.notebooks.front_matter import read_front_matter
+from ntpcompanion.workflow.notebooks.contents import read_front_matter, toc_chapters
 from ntpcompanion.workflow.notebooks.parameter_checks import Check, parse_check
 from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
 from ntpcompanion.workflow.notebooks.titles import require_title

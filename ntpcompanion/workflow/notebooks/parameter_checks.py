@@ -8,7 +8,7 @@ an error whose message names its arguments in backticks; it returns sentences fo
 import ast
 import importlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ntpcompanion.spelling import nearest
@@ -35,30 +35,31 @@ def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
     """A call that is written in the front matter. Raises WorkflowError for what is not such a call,
     and for a name that is not one of the `known` parameters.
     """
-    try:
-        call = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        call = None
-    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or call.args:
-        raise _no_call(text, where)
-    module, _, function = ast.unparse(call.func).rpartition(".")
     parameters, literals = dict[str, str](), dict[str, object]()
-    for keyword in call.keywords:
-        if keyword.arg is None:
-            raise _no_call(text, where)
-        if isinstance(keyword.value, ast.Name):
-            name = keyword.value.id
-            if name not in known:
-                raise WorkflowError(
-                    f"{where}: the check {module}.{function} is given {name!r}, which is not a "
-                    f"parameter.{nearest(name, known)}"
-                )
-            parameters[keyword.arg] = name
-        else:
-            try:
+    try:
+        match ast.parse(text.strip(), mode="eval").body:
+            case ast.Call(func=ast.Attribute() as called, args=[], keywords=keywords):
+                module, _, function = ast.unparse(called).rpartition(".")
+            case _:
+                raise ValueError
+        for keyword in keywords:
+            if isinstance(keyword.value, ast.Name) and keyword.arg:
+                parameters[keyword.arg] = keyword.value.id
+            elif keyword.arg:
                 literals[keyword.arg] = ast.literal_eval(keyword.value)
-            except ValueError:
-                raise _no_call(text, where) from None
+            else:
+                raise ValueError
+    except (SyntaxError, ValueError):
+        raise WorkflowError(
+            f"{where}: the check {text.strip()!r} in the front matter is not a call like "
+            "`package.module.function(argument=parameter)`, with every argument by name."
+        ) from None
+    for name in parameters.values():
+        if name not in known:
+            raise WorkflowError(
+                f"{where}: the check {module}.{function} is given {name!r}, which is not a "
+                f"parameter.{nearest(name, known)}"
+            )
     return Check(module, function, parameters, literals)
 
 
@@ -83,7 +84,13 @@ def run_checks(
 
 def _sentences(check: Check, arguments: Mapping[str, object], where: str) -> list[str]:
     try:
-        sentences = _function(check, where)(**arguments, **check.literals)
+        function = getattr(importlib.import_module(check.module), check.function)
+    except (ImportError, AttributeError) as error:
+        raise WorkflowError(
+            f"{where}: the check {check} of its front matter cannot be imported: {error}."
+        ) from error
+    try:
+        sentences = function(**arguments, **check.literals)
     except (ValueError, OSError, ImportError) as error:
         raise WorkflowError(f"{where}: {_renamed(str(error), check.parameters)}") from error
     except TypeError as error:
@@ -91,25 +98,6 @@ def _sentences(check: Check, arguments: Mapping[str, object], where: str) -> lis
     return [_renamed(sentence, check.parameters) for sentence in sentences or []]
 
 
-def _function(check: Check, where: str) -> Callable[..., list[str] | None]:
-    try:
-        function: Callable[..., list[str] | None] = getattr(
-            importlib.import_module(check.module), check.function
-        )
-    except (ImportError, AttributeError) as error:
-        raise WorkflowError(
-            f"{where}: the check {check} of its front matter cannot be imported: {error}."
-        ) from error
-    return function
-
-
 def _renamed(sentence: str, names: Mapping[str, str]) -> str:
     """The sentence with the notebook's names in place of those of the arguments."""
     return re.sub(r"`(\w+)`", lambda match: f"`{names.get(match[1], match[1])}`", sentence)
-
-
-def _no_call(text: str, where: str) -> WorkflowError:
-    return WorkflowError(
-        f"{where}: the check {text.strip()!r} in the front matter is not a call like "
-        "`package.module.function(argument=parameter)`, with every argument by name."
-    )

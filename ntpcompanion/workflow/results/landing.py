@@ -4,6 +4,7 @@ from the stored runs.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import nbformat
 from pydantic import BaseModel, ConfigDict
@@ -15,10 +16,9 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters.cards import Card
 from ntpcompanion.workflow.chapters.figures import SVG_MIME
 from ntpcompanion.workflow.chapters.templating import render
-from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS
-from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.results.views import View
 
 
 class Finding(BaseModel):
@@ -49,25 +49,15 @@ class Landing(BaseModel):
     card: str
 
 
-@dataclass(frozen=True)
-class LandingPage:
-    """What the landing page is made from.
-
-    `parts` are the notebooks of each part of the book; `pages` are the chapters as they are shown,
-    `titles` those of all chapters, both by notebook.
-    """
+@dataclass(frozen=True, kw_only=True)
+class LandingPage(View):
+    """With the texts of the landing page, and the notebooks of each part of the book."""
 
     landing: Landing
     parts: Mapping[str, list[str]]
-    judged: Mapping[str, JudgedClaim]
-    results: Mapping[str, Result]
-    pages: Mapping[str, nbformat.NotebookNode]
-    titles: Mapping[str, str]
-    profile: str
 
 
-@dataclass(frozen=True)
-class Shown:
+class Shown(NamedTuple):
     """A finding with its claim, its picture as HTML, and the title of its chapter."""
 
     finding: Finding
@@ -86,16 +76,15 @@ def read_landing(project: Project) -> Landing | None:
 
 def read_parts(project: Project) -> dict[str, list[str]]:
     """The notebooks of each part of the table of contents, by the caption of the part."""
-    path = project.book / "_toc.yml"
-    toc = read_yaml(path)
+    toc = read_yaml(project.book / "_toc.yml")
     parts = toc.get("parts", []) if isinstance(toc, dict) else []
-    notebooks = {
-        part.get("caption", ""): [
-            item["file"].removeprefix(CHAPTERS)
-            for item in part.get("chapters", [])
-            if item["file"].startswith(CHAPTERS)
-        ]
+    files = {
+        part.get("caption", ""): [item["file"] for item in part.get("chapters", [])]
         for part in parts
+    }
+    notebooks = {
+        caption: [name.removeprefix(CHAPTERS) for name in names if name.startswith(CHAPTERS)]
+        for caption, names in files.items()
     }
     return {caption: names for caption, names in notebooks.items() if names}
 
@@ -112,11 +101,28 @@ def landing_page(page: LandingPage) -> dict[str, str]:
             f"book/_toc.yml. Known: {', '.join(page.parts)}."
         )
     findings = [_shown(page, finding, n) for n, finding in enumerate(page.landing.findings, 1)]
+    one = _measured(page, page.landing.card)
+    assert one.measurement
+    # as it stands in its chapter, without the anchor that only that one has
+    card = Card(one, one.measurement, page.results[one.claim.notebook], url=one.url)
     return {
         "_map.md": render("map.md", page),
-        "_card.md": render("example.md", _example(page)),
+        "_card.md": render("example.md", card),
         "_findings.md": render("findings.md", findings),
     }
+
+
+def _shown(page: LandingPage, finding: Finding, number: int) -> Shown:
+    one = _measured(page, finding.claim)
+    # at other profiles numbers are not results, and the page says so
+    if page.profile == "book" and one.verdict != "supported":
+        raise WorkflowError(
+            f"book/landing.yml shows {finding.claim!r}, whose verdict is {one.verdict}: choose a "
+            "finding that is supported."
+        )
+    notebook = one.claim.notebook
+    drawing = picture(page.pages[notebook], notebook, finding.figure, f"finding-{number}-")
+    return Shown(finding, one, drawing, page.title(notebook))
 
 
 def picture(page: nbformat.NotebookNode, notebook: str, figure: str, prefix: str) -> str:
@@ -134,34 +140,11 @@ def picture(page: nbformat.NotebookNode, notebook: str, figure: str, prefix: str
     )
 
 
-def _measured(page: LandingPage, name: str) -> tuple[JudgedClaim, Measurement]:
-    if name not in page.judged:
-        raise WorkflowError(
-            f"book/landing.yml names the claim {name!r}, which is not in claims.yml."
-        )
-    one = page.judged[name]
-    if one.measurement is None:
-        raise WorkflowError(
-            f"book/landing.yml names the claim {name!r}, which notebook {one.claim.notebook!r} did "
-            "not measure."
-        )
-    return one, one.measurement
-
-
-def _shown(page: LandingPage, finding: Finding, number: int) -> Shown:
-    one, _ = _measured(page, finding.claim)
-    # at other profiles numbers are not results, and the page says so
-    if page.profile == "book" and one.verdict != "supported":
-        raise WorkflowError(
-            f"book/landing.yml shows {finding.claim!r}, whose verdict is {one.verdict}: choose a "
-            "finding that is supported."
-        )
-    notebook = one.claim.notebook
-    drawing = picture(page.pages[notebook], notebook, finding.figure, f"finding-{number}-")
-    return Shown(finding, one, drawing, page.titles[notebook])
-
-
-def _example(page: LandingPage) -> Card:
-    """A card as it stands in its chapter, without the anchor that only that one has."""
-    one, item = _measured(page, page.landing.card)
-    return Card(one, item, page.results[one.claim.notebook], url=one.url)
+def _measured(page: LandingPage, name: str) -> JudgedClaim:
+    one = page.judged.get(name)
+    if one and one.measurement:
+        return one
+    why = "which is not in claims.yml"
+    if one:
+        why = f"which notebook {one.claim.notebook!r} did not measure"
+    raise WorkflowError(f"book/landing.yml names the claim {name!r}, {why}.")

@@ -1,15 +1,21 @@
-"""The ledger page: every claim in a row, folded by the paper's results; `ledger.js` filters it."""
+"""The ledger page: every claim in a row, folded by the paper's results, which `ledger.js` filters;
+and its data for others: JSON, and a table of comma-separated values. The page `ledger` says what
+their fields are.
+"""
 
+import csv
+import io
+import json
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES
-from ntpcompanion.workflow.claims.locators import result_order
+from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, result_order
+from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
-from ntpcompanion.workflow.results.references import Paper
+from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 
 SORTS = {
@@ -18,31 +24,13 @@ SORTS = {
     "effect-down": "effect, clearest first",
     "locator": "locator",
 }
+OF_CLAIM = ("id", "paper", "result", "locator", "kind", "basis", "scope")
+OF_RUN = ("started", "seconds", "key", "parameters", "hardware", "versions")
+Row = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Ledger:
-    """Counts, controls and rows of all claims.
-
-    Parameters
-    ----------
-    judged
-        the claims by id.
-    results
-        the stored runs, by notebook.
-    titles
-        of chapters, by notebook.
-    names
-        of the papers, by key.
-    profile
-        at which claims are judged.
-    """
-
-    judged: Mapping[str, JudgedClaim]
-    results: Mapping[str, Result]
-    titles: Mapping[str, str]
-    names: Mapping[str, Paper]
-    profile: str
+class Ledger(View):
+    """Counts, controls and rows of all claims."""
 
     @property
     def verdicts(self) -> list[str]:
@@ -70,11 +58,10 @@ class Ledger:
     def selects(self) -> list[tuple[str, str, dict[str, str]]]:
         """Name, label and options of the filters, and of the order."""
         claims = [one.claim for one in self.judged.values()]
-        papers = {c.paper: self.names[c.paper].name for c in claims if c.paper in self.names}
-        chapters = {c.notebook: self.titles.get(c.notebook, c.notebook) for c in claims}
-        choices = [
-            ("paper", "Paper", {c.paper: papers.get(c.paper, c.paper) for c in claims}),
-            ("chapter", "Chapter", chapters),
+        names = {key: paper.name for key, paper in self.papers.items()}
+        choices: list[tuple[str, str, dict[str, str]]] = [
+            ("paper", "Paper", {c.paper: names.get(c.paper, c.paper) for c in claims}),
+            ("chapter", "Chapter", {c.notebook: self.title(c.notebook) for c in claims}),
             ("kind", "Whose", KINDS),
             ("scope", "Setting", SCOPES),
             ("verdict", "Verdict", {verdict: verdict for verdict in self.verdicts}),
@@ -84,7 +71,7 @@ class Ledger:
         return [*filters, ("sort", "Sort by", SORTS)]
 
     @property
-    def papers(self) -> dict[str, dict[str, list[JudgedClaim]]]:
+    def groups(self) -> dict[str, dict[str, list[JudgedClaim]]]:
         """The claims by paper and result: papers as they come, results in their order."""
         papers: dict[str, dict[str, list[JudgedClaim]]] = {}
         for one in self.judged.values():
@@ -98,5 +85,59 @@ class Ledger:
     @property
     def order(self) -> dict[str, int]:
         """The place of each claim on the page."""
-        groups = [rows for results in self.papers.values() for rows in results.values()]
+        groups = [rows for results in self.groups.values() for rows in results.values()]
         return {one.claim.id: place for place, one in enumerate(chain.from_iterable(groups))}
+
+
+def ledger_row(judged: JudgedClaim) -> Row:
+    """A claim with what was measured for it."""
+    claim, item, expectation = judged.claim, judged.measurement, judged.expectation
+    values, errors = (item.values, item.errors) if item else ((), ())
+    ends = [*zip(values, half_widths(item) if item else (), strict=True)]
+    return {
+        **{name: getattr(claim, name) for name in OF_CLAIM},
+        "short": claim.words,
+        "statement": claim.statement,
+        "quantity": claim.quantity or "",
+        "measures": claim.measures,
+        "source": claim.source,
+        "chapter": claim.notebook,
+        "url": judged.url,
+        "profile": judged.profile,
+        "verdict": judged.verdict,
+        "expected": expectation.describe() if expectation else None,
+        "expected_verdict": claim.expected_verdict if expectation else None,
+        "paper_value": claim.paper_value,
+        "values": list(values),
+        "stderrs": list(errors),
+        "low": [value - width for value, width in ends],
+        "high": [value + width for value, width in ends],
+        "replicates": item.replicates if item else None,
+        "seed": item.seed if item else None,
+        "effect": judged.effect,
+        "records": list(item.records) if item else [],
+    }
+
+
+def ledger_json(rows: Sequence[Row], results: Mapping[str, Result], profile: str) -> str:
+    """The ledger as indented JSON: every claim once, and the runs that measured them."""
+    runs = {name: {key: getattr(one, key) for key in OF_RUN} for name, one in results.items()}
+    data = {"profile": profile, "runs": runs, "claims": rows}
+    return json.dumps(data, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def ledger_csv(rows: Sequence[Row]) -> str:
+    """A line for each claim under the names of its fields; several numbers are parted by spaces."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(rows[0] if rows else ())
+    writer.writerows(map(_cell, row.values()) for row in rows)
+    return text.getvalue()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return " ".join(map(_cell, value))
+    if isinstance(value, float):
+        return repr(value)
+    return "" if value is None else " ".join(str(value).split())

@@ -7,19 +7,13 @@ from typing import Any
 from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.plans import read_plans
 from ntpcompanion.workflow.records.record import Record, first_of, read_stored
-from ntpcompanion.workflow.running.results import Result
+from ntpcompanion.workflow.results.views import View
 
 
-@dataclass(frozen=True)
-class Status:
-    """The runs of a profile, by notebook."""
-
-    results: Mapping[str, Result]
-    notebooks: Mapping[str, Notebook]
-    profile: str
+class Status(View):
+    """The runs of a profile."""
 
     @property
     def machines(self) -> list[tuple[list[str], str, dict[str, str]]]:
@@ -34,7 +28,7 @@ class Status:
             hardware, versions = self.results[names[0]].hardware, self.results[names[0]].versions
             system = f"{hardware['system']} {hardware['machine']}"
             line = f"{hardware_line(hardware)}, {hardware['memory_gib']} GiB, {system}"
-            titles = [self.notebooks[name].title for name in names] if len(made) > 1 else []
+            titles = [self.title(name) for name in names] if len(made) > 1 else []
             machines.append((titles, line, versions))
         return machines
 

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import files_below
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.chapter_files import make_chapter
 from ntpcompanion.workflow.chapters.citation import read_book
+from ntpcompanion.workflow.chapters.pages import make_chapter
 from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
@@ -21,12 +21,13 @@ from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults, toc_pages
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
+from ntpcompanion.workflow.results.references import read_papers
+from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
-from ntpcompanion.workflow.site.commits import commit_of
-from ntpcompanion.workflow.site.marks import Mark
+from ntpcompanion.workflow.site.marks import Mark, chapter_marks, prose_marks, site_faults
 from ntpcompanion.workflow.site.render import publish, render
-from ntpcompanion.workflow.site.shown import chapter_marks, prose_marks, site_faults
+from ntpcompanion.workflow.site.unchanged import commit_of
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -86,7 +87,12 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
         chapter = make_chapter(run, results[name], judged, record, book, widgets, commit)
         chapter.write(chapters)
         pages[name] = chapter.page
-    texts = write_generated(project, source, judged, results, notebooks, profile, record, pages)
+    papers = read_papers(project)
+    view = View(
+        profile=profile, judged=judged, results=results, notebooks=notebooks, papers=papers,
+        pages=pages,
+    )  # fmt: skip
+    texts = write_generated(project, source, view, record)
     marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
     return Prepared(source, judged, marks | prose_marks(source, toc_pages(project), texts))
 
@@ -114,8 +120,8 @@ def _staged_copy(project: Project, profile: str) -> Path:
     target = project.staged(profile)
     shutil.rmtree(target, ignore_errors=True)
     for path in files_below(project.book):
-        relative = path.relative_to(project.book)
-        if relative.parts[0] != "chapters":
-            (target / relative).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, target / relative)
+        if not path.is_relative_to(project.book / "chapters"):
+            copy = target / path.relative_to(project.book)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(path, copy)
     return target

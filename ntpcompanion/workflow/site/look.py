@@ -7,7 +7,7 @@ from typing import Any
 
 ASSETS = Path(__file__).with_name("assets")
 STYLES = ("type.css", "companion.css", "cards.css")
-SCRIPTS = ("page.js", "tip.js", "hover.js", "symbols.js", "formulas.js")
+SCRIPTS = ("page.js", "tips.js", "formulas.js")
 LATE = 800  # after those of the theme and of other extensions, as if `_config.yml` named them
 
 
@@ -17,7 +17,7 @@ def setup(app: Any) -> dict[str, bool]:
     for name in STYLES:
         app.add_css_file(name, priority=LATE)
     for name in SCRIPTS:
-        app.add_js_file(name, priority=LATE)
+        app.add_js_file(name, priority=LATE, loading_method="defer")
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 

@@ -1,6 +1,6 @@
 """Definitions and theorems of all pages in one script, for the reader who points at a reference.
 
-A page that is read from disk may fetch nothing, but it may load a script: `hover.js` loads this one
+A page that is read from disk may fetch nothing, but it may load a script: `tips.js` loads this one
 when somebody first points at a definition of another page.
 """
 

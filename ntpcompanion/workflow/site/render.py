@@ -1,10 +1,10 @@
 """Jupyter Book on the executed notebooks, and its site put in place as a whole."""
 
-import importlib.util
 import re
 import shutil
 import sys
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import clean_environment, folders
@@ -14,7 +14,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site.markup_fixes import fix
 from ntpcompanion.workflow.site.previews import write_previews
 
-READERS = ("pybtex", "tinycss2", "tinyhtml5")
+READERS = ("jupyter-book", "pybtex", "tinycss2", "tinyhtml5")
 # the API page shows docstrings of the present sources: what is imported before that is said is not
 # shown there
 START = """
@@ -73,35 +73,29 @@ def require_jupyter_book_1() -> None:
     """Raises WorkflowError unless a Jupyter Book of version 1 is installed, and what reads the
     pages and the bibliography besides.
     """
-    try:
-        installed = version("jupyter-book")
-    except PackageNotFoundError:
+    if absent := [name for name in READERS if find_spec(name.replace("-", "_")) is None]:
+        raise _absent(absent)
+    if int((installed := version("jupyter-book")).split(".")[0]) > 1:
         raise WorkflowError(
-            "jupyter-book is not installed. Run `pip install 'ntpcompanion[book]'`; "
-            "`ntpcompanion doctor` says which versions this book asks for."
-        ) from None
-    if int(installed.split(".")[0]) >= 2:
-        raise WorkflowError(
-            f"jupyter-book {installed} is installed: version 2 ignores `_config.yml`, builds "
+            f"Jupyter Book {installed} is installed: version 2 ignores `_config.yml`, builds "
             "nothing and exits 0. Install `jupyter-book<2`."
         )
-    if absent := [name for name in READERS if importlib.util.find_spec(name) is None]:
-        raise WorkflowError(
-            f"{', '.join(absent)} is not installed. Run `pip install 'ntpcompanion[book]'`; "
-            "`ntpcompanion doctor` says which versions this book asks for."
-        )
+
+
+def _absent(names: list[str]) -> WorkflowError:
+    return WorkflowError(
+        f"{', '.join(names)} is not installed. Run `pip install 'ntpcompanion[book]'`; "
+        "`ntpcompanion doctor` says which versions this book asks for."
+    )
 
 
 def _add_mathjax(html: Path) -> None:
     """MathJax and its fonts from the installed package `sphinx-mathjax-offline`: the book makes no
     request to the network.
     """
-    spec = importlib.util.find_spec("sphinx-mathjax-offline")
+    spec = find_spec("sphinx-mathjax-offline")
     if spec is None or spec.origin is None:
-        raise WorkflowError(
-            "sphinx-mathjax-offline is not installed. Run `pip install 'ntpcompanion[book]'`; "
-            "`ntpcompanion doctor` says which versions this book asks for."
-        )
+        raise _absent(["sphinx-mathjax-offline"])
     packed = Path(spec.origin).parent / "static" / "mathjax"
     target = html / "_static" / "mathjax"
     fonts = Path("output", "chtml", "fonts", "woff-v2")

@@ -1,7 +1,7 @@
 """Pages and histories name a commit of the repository that holds the project, and of no other."""
 
 from ntpcompanion.workflow.running import history
-from ntpcompanion.workflow.site.commits import commit_of, state_of_commits
+from ntpcompanion.workflow.site.unchanged import commit_of, state_of_commits
 
 
 def test_the_commit_of_another_repository_is_never_named(toy, repository, tmp_path, monkeypatch):

@@ -44,13 +44,6 @@ def test_what_is_not_judged_says_why():
     assert card(3.0, claim=claim_that(expect={"book": {"at_most": 1e-5}})).expected == "≤ 10⁻⁵"
 
 
-def test_a_statement_known_to_fail_says_so():
-    failing = claim_that(expected_verdict="refuted")
-    row = "<dt>Expected verdict</dt><dd>refuted</dd>"
-    assert row in render("card.html", card(3.0, claim=failing))
-    assert row not in render("card.html", card(3.0))
-
-
 def test_a_number_of_a_record_shows_where_that_was_made():
     of_record, of_run = card(1.0, [RECORD]), card(1.0)
     assert of_record.parameters == "runs: width = 64, seed = [0, 1]"

@@ -1,6 +1,5 @@
 """SVGs of matplotlib as part of a page."""
 
-import io
 import re
 from xml.etree import ElementTree
 
@@ -32,10 +31,7 @@ def drawn():
         line = plots.draw_measured(right, [1, 10], [1, 2])
         plots.label_line(right, line, "a < b & c")
         right.set(xscale="log", xlabel="steps $k^\\star$ until $\\eta \\geq 1$")
-        yield {
-            "image/svg+xml": narrow.to_svg(fig),
-            **narrow.narrow_bundle(fig),
-        }
+        yield {"image/svg+xml": narrow.to_svg(fig), **narrow.narrow_bundle(fig)}
         mpl.pyplot.close("all")
 
 
@@ -78,12 +74,6 @@ def test_the_page_keeps_what_the_run_has_made(drawn):
     assert made.cells[0].outputs[0].data["text/html"] == html
 
 
-def test_a_figure_without_narrow_version_stands_alone(drawn):
-    del drawn[figures.NARROW_MIME]
-    (wide,) = parsed(shown(drawn)["text/html"])
-    assert wide.get("class") == "ntp-wide"
-
-
 def test_ids_are_unique_on_a_page_and_each_reference_has_its_target(drawn):
     made = page(drawn)
     made.cells.append(nbformat.from_dict({**made.cells[0], "id": "cell-008"}))
@@ -93,27 +83,6 @@ def test_ids_are_unique_on_a_page_and_each_reference_has_its_target(drawn):
     used = set(re.findall(r'(?:href="#|url\(#)([^")]*)', html))
     assert len(ids) == len(set(ids))
     assert used == set(ids)
-
-
-def test_text_stays_text_in_the_typeface_of_the_page(drawn):
-    html = shown(drawn)["text/html"]
-    words = "".join(parsed(html).itertext())
-    assert "a < b & c" in words
-    assert all(sign in words for sign in ("k", "η", "≥"))
-    assert set(re.findall(r"'([^']*)'", html)) <= {figures.TYPEFACE}
-
-
-def test_letters_of_one_word_in_a_formula_are_one_element(drawn):
-    spans = [span.text for span in parsed(shown(drawn)["text/html"]).iter("tspan")]
-    assert any(text.startswith("steps") for text in spans)
-
-
-def test_it_is_much_shorter_and_equal_for_equal_figures(drawn):
-    html = shown(drawn)["text/html"]
-    assert html == shown(drawn)["text/html"]
-    assert len(html) < 0.75 * sum(map(len, drawn.values()))
-    assert not re.search(r"\d\.\d{3,}", re.sub(r"(scale|matrix)\([^)]*\)", "", html))
-    assert not re.search(r"rotate\(-?0[ )]", html), "words are turned by no angle"
 
 
 MARKS = """<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt">
@@ -136,18 +105,6 @@ def test_marks_of_one_look_say_it_once_and_none_covers_its_like():
     assert compacted(mark(1, look), mark(2.501, look), mark(2.502, look)) == group
 
 
-@pytest.mark.parametrize("look", ["fill:red;fill-opacity:.5", "stroke:red;stroke-opacity:.5"])
-def test_marks_that_shine_through_stay(look):
-    assert compacted(mark(1, look), mark(1, look)) == (look, [("1", None), ("1", None)])
-
-
-def test_marks_keep_a_look_that_a_group_cannot_have():
-    clear, two = "opacity:.5", ("fill:red", "fill:blue")
-    assert compacted(mark(1, clear), mark(2, clear)) == (None, [("1", clear), ("2", clear)])
-    assert compacted(*map(mark, "12", two)) == (None, [("1", two[0]), ("2", two[1])])
-    assert compacted(mark(1, two[0])) == (None, [("1", two[0])])
-
-
 def test_every_colour_is_one_of_the_theme(drawn):
     html = shown(drawn)["text/html"]
     beside = re.sub(r"var\(--ntp-[a-z-]+,#[0-9a-f]{6}\)", "", html)
@@ -157,25 +114,12 @@ def test_every_colour_is_one_of_the_theme(drawn):
     )
 
 
-def test_white_words_on_a_mark_have_the_colour_of_the_page():
-    """In the dark the mark is light."""
-    white = figures.compact('<svg><text style="fill: #ffffff">7</text></svg>', "a", "fig")
-    assert 'style="fill:var(--pst-color-background,#ffffff)"' in white
-
-
 def test_the_names_of_colours_are_those_of_the_plots():
     named = [getattr(plots, name) for name in MEANINGS] + list(style.FURTHER)
     assert set(Project.find().settings.colours) == set(named)
     assert (plots.ramp(2)[0], plots.ramp(2)[1]) == figures.RAMP
     assert figures.NARROW_MIME == narrow.NARROW_MIME
     assert figures.TYPEFACE == style.TYPEFACE
-
-
-@pytest.mark.parametrize("n", range(1, 10))
-def test_each_colour_of_a_ramp_is_found_again(n):
-    shares = [figures._share_of_ramp(colour) for colour in plots.ramp(n)]
-    assert None not in shares
-    assert shares == sorted(set(shares))
 
 
 def variables(theme):
@@ -204,12 +148,3 @@ def test_a_sign_without_a_code_of_unicode_is_an_error(drawn):
     foreign = drawn["image/svg+xml"].replace("'Companion Sans'", "'cmex10'", 1)
     with pytest.raises(WorkflowError, match=r"Figure 'fig-fall' .* typeface 'cmex10'.*√ instead"):
         shown({"image/svg+xml": foreign})
-
-
-def test_colours_of_other_figures_are_left_alone():
-    svg = io.StringIO()
-    fig = mpl.figure.Figure(figsize=(2, 1))
-    fig.subplots().plot([0, 1], color="#123456")
-    fig.savefig(svg, format="svg")
-    html = shown({"image/svg+xml": svg.getvalue()})["text/html"]
-    assert "stroke:#123456" in html

@@ -1,14 +1,15 @@
 """The page of a stored run, without a kernel: the executed notebook is made by hand."""
 
+import json
 from dataclasses import replace
 
 import nbformat
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.citation import Book
+from ntpcompanion.workflow.chapters.citation import Book, read_book
 from ntpcompanion.workflow.chapters.ending import Source
-from ntpcompanion.workflow.chapters.pages import make_page
+from ntpcompanion.workflow.chapters.pages import make_chapter, make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -16,6 +17,7 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
+from ntpcompanion.workflow.running.results import Result
 from tests.workflow.chapters.views import run_that
 
 MEASURED = Measurement.of("toy.half", 0.5, seed=3)
@@ -137,3 +139,21 @@ def test_text_and_run_must_have_the_same_cells(toy, coin):
         WorkflowError, match=r"coin: 1 executed cells for 2 in the text. Run the notebook again"
     ):
         make_page(coin, short, MADE, {}, lambda name: RECORD, BOOK, SOURCE)
+
+
+def test_a_chapter_is_written_with_the_files_that_its_page_offers(instant, tmp_path):
+    instant.execute()
+    (run,) = instant.runs("book", ["coin"])
+    result = Result.load(run.results)
+    book = read_book(instant.project)
+    judged = judged_claims(load_claims(instant.project), result.measurements, "book")
+    chapter = make_chapter(run, result, judged, {}.__getitem__, book, (), "0123456789")
+    chapter.write(tmp_path)
+    written = nbformat.read(tmp_path / "coin.ipynb", as_version=4)
+    text = "\n".join(cell.source for cell in written.cells)
+    assert "0123456" in text, "the commit of its source"
+    for name in chapter.files:
+        assert f"_files/{name}" in text
+        assert (tmp_path / "_files" / name).read_text(encoding="utf-8") == chapter.files[name]
+    told = json.loads(chapter.files["coin.json"])
+    assert told["parameters"] == result.parameters

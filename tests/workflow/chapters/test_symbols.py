@@ -4,13 +4,7 @@ import re
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.symbols import (
-    Entry,
-    bare,
-    meanings,
-    read_notation,
-    with_symbols,
-)
+from ntpcompanion.workflow.chapters.symbols import bare, meanings, read_notation, with_symbols
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 
 NOTATION = r"""# Notation
@@ -50,12 +44,6 @@ def entries():
     return read_notation(NOTATION)
 
 
-def test_rows_of_tables_that_name_their_chapters_are_read(entries):
-    assert entries[0] == Entry(("V",), "number of tokens", ("one", "two"))
-    assert [entry.meaning for entry in entries[-2:]] == ["a potential", "the solution"]
-    assert "q" not in {symbol for entry in entries for symbol in entry.symbols}
-
-
 def test_a_list_of_symbols_is_several_and_a_function_of_two_is_one(entries):
     found = {symbol for entry in entries for symbol in entry.symbols}
     assert {"z", "z'", "\\beta_1", "\\beta_2", "v", "\\mathrm{KL}(p \\,\\Vert\\, q)"} <= found
@@ -81,16 +69,6 @@ def test_formulas_that_are_one_symbol_say_which_and_the_page_has_the_meanings(en
     assert set(data) == {"W^{\\mathrm{mm}}", "z"}
     assert data["z"] == {"symbols": "\\(z\\), \\(z'\\)", "meaning": "tokens with \\(a < b\\)"}
     assert "<" not in re.search(r'id="ntp-symbols">(.*)</script>', made)[1]
-
-
-def test_spaces_and_needless_braces_do_not_matter():
-    assert bare("W ^{p}") == bare("W^p") == "W^p"
-    assert bare("a &lt; b") == "a<b"
-
-
-def test_pages_without_symbols_are_left_alone(entries):
-    for body, page in ((f"<p>{formula('u')}</p>", "chapters/one"), (formula("V"), "intro")):
-        assert with_symbols(body, entries, page) == body
 
 
 def test_the_chapters_that_the_notation_names_are_those_of_the_book():

@@ -41,21 +41,6 @@ def test_a_page_loads_what_it_shows_once_and_in_order():
     assert again == page
 
 
-def test_a_page_without_widgets_loads_nothing():
-    page = shows()
-    load_widgets(page, ["plane"], "chapter")
-    assert loaded(page) == []
-
-
-def test_the_outputs_of_the_run_are_left_alone():
-    page = shows("plane")
-    outputs = [cell.get("outputs") and list(cell.outputs) for cell in page.cells]
-    before = copy.deepcopy(outputs)
-    load_widgets(page, ["plane"], "chapter")
-    assert outputs == before
-    assert loaded(page)
-
-
 def test_the_digest_of_a_run_is_that_of_its_page():
     svg = '<svg xmlns="http://www.w3.org/2000/svg"><path style="fill: #029e73" d="M0 0"/></svg>'
     page = shows("plane")

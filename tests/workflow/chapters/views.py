@@ -9,7 +9,7 @@ import nbformat
 
 from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Book, Chapter
+from ntpcompanion.workflow.chapters.citation import Book, Cited
 from ntpcompanion.workflow.chapters.ending import Ending, Source
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import Claim
@@ -19,10 +19,16 @@ from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.results.landing import Finding, Landing, LandingPage, landing_page
 from ntpcompanion.workflow.results.ledger import Ledger
-from ntpcompanion.workflow.results.paper_statements import Stated, placed
 from ntpcompanion.workflow.results.references import Paper
+from ntpcompanion.workflow.results.stated_results import (
+    Question,
+    Stated,
+    Statement,
+    answered,
+    placed,
+)
 from ntpcompanion.workflow.results.status import RecordRow, Status
-from ntpcompanion.workflow.results.theorems import Statement
+from ntpcompanion.workflow.results.views import View
 from tests.workflow.checking.test_baselines import result
 from tests.workflow.halves import STORED
 
@@ -72,48 +78,38 @@ def views(text):
     known = {"toy.half": wild, "toy.third": claim_that("toy.third", kind="ours", paper_value=0)}
     known["toy.unjudged"] = claim_that("toy.unjudged", expect={}, exploratory=text)
     run = run_that(text, measurements=[half, third])
-    judged, title = judged_claims(known, run.measurements, "book"), notebook(text).title
+    judged = judged_claims(known, run.measurements, "book")
+    notebooks = {"coin": notebook(text), "dice": notebook("Dice")}
+    names, title = {"doe": Paper("doe", text, ("Doe",), "1")}, notebooks["coin"].title
+    fields = {"profile": "book", "judged": judged, "results": {"coin": run}, "papers": names}
+    fields |= {"notebooks": notebooks, "pages": {"coin": drawn()}}
     record = Record("halves", [], {"n": text}, f"Halves. {text}", text, [text, "TWO"])
-    chapter, names = (
-        Chapter(BOOK, "coin", title, "2026"),
-        {"doe": Paper("doe", text, ("Doe",), "1")},
-    )
     finding = {"title": "Fair", "text": "Half.", "number": text, "shows": text}
     landing = Landing(
         start=text, threads={"Coins": text}, questions={"coin": text}, card="toy.third",
         findings=[Finding(**finding, claim="toy.third", figure="fig-coin")],
     )  # fmt: skip
-    stored = LandingPage(
-        landing, {"Coins": ["coin"]}, judged, {"coin": run}, {"coin": drawn()},
-        {"coin": title}, "book",
-    )  # fmt: skip
+    stored = LandingPage(**fields, landing=landing, parts={"Coins": ["coin"]})
     stored_record = {**STORED, "hardware": {"processor": text, "cores": 2}}
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
     listed.append(Stated(result="Theorem 2", says="s", note="n", decided_by=["toy.third"]))
-    statement = Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")
-    card = Card(judged["toy.half"], half, run, [record])
-    return {
-        "card.html": render("card.html", card),
-        "record.html": render("record.html", Banner(record)),
-        "made.md": render("made.md", replace(run, profile="smoke")),
-        "command.md": render(
-            "command.md", Ending(notebook("A coin"), run_that("x"), chapter, SOURCE)
-        ),
-        "ending.md": render("ending.md", Ending(notebook("A coin"), run, chapter, SOURCE)),
-        "ledger.md": render(
-            "ledger.md", Ledger(judged, {"coin": run}, {"coin": title}, names, "book")
-        ),
-        "status.md": render(
-            "status.md",
-            Status({"coin": run}, {"coin": notebook(text), "dice": notebook("Dice")}, "book"),
-        ),
-        "records.md": render(
-            "records.md",
-            [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],
-        ),
-        "statements.md": render(
-            "statements.md", placed({"doe": listed}, judged, {"coin": notebook(text)}, names)
-        ),
-        "theorems.md": render("theorems.md", [(title, [statement])]),
-        **{name.removeprefix("_"): page for name, page in landing_page(stored).items()},
+    asked = Question(question="Why?", answer="So.", measured=["toy.half"], open="Dice.")
+    ends = [
+        Ending(notebook("A coin"), made, Cited(BOOK, "coin", title, "2026"), SOURCE)
+        for made in (run_that("x"), run)
+    ]
+    made = {
+        "card.html": Card(judged["toy.half"], half, run, [record]),
+        "record.html": Banner(record),
+        "made.md": replace(run, profile="smoke"),
+        "command.md": ends[0],
+        "ending.md": ends[1],
+        "ledger.md": Ledger(**fields),
+        "status.md": Status(**fields),
+        "records.md": [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],
+        "statements.md": placed({"doe": listed}, View(**fields)),
+        "open_questions.md": answered([asked], View(**fields)),
+        "theorems.md": [(title, [Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")])],
     }
+    pages = {name.removeprefix("_"): page for name, page in landing_page(stored).items()}
+    return {name: render(name, view) for name, view in made.items()} | pages

@@ -1,6 +1,5 @@
 """The reports of a check in full, and what no sentence can do to their form."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -82,25 +81,12 @@ def test_the_reports_of_each_outcome_are_as_they_were(toy):
         assert text == (GOLDEN / name).read_text(encoding="utf-8"), name
 
 
-def test_paths_may_begin_in_a_folder_of_the_repository(toy):
-    (line,) = annotations(reports(toy)["moved"], "papers/one")
-    assert line.startswith("::error file=papers/one/notebooks/coin.md,line=")
-
-
 def test_a_small_drift_is_seen_in_the_columns_too(toy):
     """Four digits of both would be the same."""
     near = report_of(toy, coin(0.5, toy_powers=[1.0, 2.000001, 4.0]), AS_STORED)
     assert "| 1, 2, 4 | 1, 2.000001, 4 |" in markdown(near)
     toy.edit("book/claims.yml", "relative: 0.01", "relative: 1.0e-9")
     assert "| 0.52346 | 0.523456 |" in markdown(report_of(toy, coin(0.523456), coin(0.52346)))
-
-
-def test_a_claim_is_named_in_plain_words_where_it_has_them(toy):
-    report = reports(toy)["moved"]
-    one = report.claims["toy.half"]
-    named = one.claim.model_copy(update={"short": "one half | of one"})
-    text = markdown(replace(report, claims={"toy.half": replace(one, claim=named)}))
-    assert r"<br>one half \| of one | 0.5 |" in text
 
 
 @pytest.mark.parametrize(

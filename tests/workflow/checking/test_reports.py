@@ -1,7 +1,6 @@
 """What `ntpcompanion check` writes and prints, and where."""
 
 import json
-import os
 import re
 
 import pytest
@@ -9,8 +8,6 @@ from typer.testing import CliRunner
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking import baselines
-from ntpcompanion.workflow.checking.check_report import Report
-from ntpcompanion.workflow.checking.formats import folder_of, write_reports
 from ntpcompanion.workflow.cli import commands
 
 
@@ -117,58 +114,8 @@ def test_an_update_is_reported_as_it_left_things(drifted, tmp_path):
     assert "3 claims agree; 0 moved." in file.read_text()
 
 
-def test_paths_begin_where_the_repository_does(toy, monkeypatch):
-    for workspace, start in (
-        (toy.project.root.parent, "toy"),
-        (toy.project.root, ""),
-        (toy.project.root / "book", ""),
-    ):
-        monkeypatch.setenv("GITHUB_WORKSPACE", str(workspace))
-        assert folder_of(toy.project) == start
-
-
-def test_a_summary_that_cannot_be_written_keeps_neither_the_other_nor_the_findings(
-    drifted, tmp_path, monkeypatch
-):
-    (tmp_path / "file").touch()
-    host = tmp_path / "summary"
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(host))
-    for below in (tmp_path, tmp_path / "file" / "check"):
-        done = drifted("--summary", str(below))
-        assert done.exit_code == 1
-        first, *_, fault = done.stderr.splitlines()
-        assert first == "error: 1 of the checks on 3 measured values failed at profile book."
-        assert fault.startswith(f"`--summary`: {below} cannot be written: ")
-    assert host.read_text().count("`toy.half`") == 2
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "nowhere" / "summary"))
-    fault = drifted("--summary", str(tmp_path / "check.md")).stderr.splitlines()[-1]
-    assert fault.startswith(f"`$GITHUB_STEP_SUMMARY`: {tmp_path / 'nowhere' / 'summary'} ")
-    assert "`toy.half`" in (tmp_path / "check.md").read_text()
-
-
-def test_numbers_that_agree_do_not_hide_a_summary_that_is_not_there(check, instant, tmp_path):
-    done = check("--summary", str(tmp_path))
-    assert (done.exit_code, "3 measured values agree" in done.stdout) == (1, True)
-    assert done.stderr.startswith(f"error: `--summary`: {tmp_path} cannot be written")
-    instant.edit("book/claims.yml", "equals: 0.5", "same_as: 0.5")
-    done = check(
-        "--summary", str(tmp_path)
-    )  # nothing can be compared, and not even that be written
-    assert "claims.yml" in done.stderr
-    assert "`--summary`: " in done.stderr
-
-
 @pytest.mark.parametrize("name", ["-", ""])
 def test_what_names_no_file_is_refused_before_anything_is_compared(check, name):
     done = check("--summary", name)
     assert (done.exit_code, done.stdout) == (1, "")
     assert "`--summary` names no file. Name one, like `--summary check.md`." in done.stderr
-
-
-def test_a_link_is_written_through(tmp_path):
-    """As /dev/stdout is one: it must not be replaced."""
-    (tmp_path / "target").touch()
-    os.symlink(tmp_path / "target", tmp_path / "link")
-    write_reports(Report(profile="book"), tmp_path / "link", None)
-    assert (tmp_path / "link").is_symlink()
-    assert "0 claims agree" in (tmp_path / "target").read_text()

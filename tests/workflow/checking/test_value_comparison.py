@@ -2,7 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.baselines import updated
+from ntpcompanion.workflow.checking.check_report import line_of
 from ntpcompanion.workflow.checking.value_comparison import compare
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -56,11 +58,6 @@ def test_new_and_vanished_values_are_red(claims):
     ]
     longer = compared(claims, half(0.5), half(0.5, powers=(1, 2, 3)))[0]
     assert "3 values, the baseline has 2" in longer[0]
-
-
-def test_a_baseline_that_fits_the_expectation_no_longer_has_moved(claims):
-    faults, _ = compared(claims, {**half(0.5), "toy_half": [0.5, 0.5]}, half(0.5))
-    assert faults == ["toy.half: 1 values, the baseline has 2"]
 
 
 def test_a_random_number_moves_when_the_test_of_welch_says_so(claims):
@@ -133,3 +130,27 @@ def test_of_a_text_without_baseline_only_verdicts_are_checked(claims, value, fau
     found, (note,) = compared(claims, *of_words, notebook="words", inputs=texts)
     assert found == faults
     assert "only verdicts were checked" in note
+
+
+TABLE = """A title with toy.b
+
+for name in ("toy.a", "toy.ab"):
+    claims.measure(name, 1)
+text = "toy.c"
+measure('toy.c', 1)
+"""
+
+
+def test_a_line_names_its_claim_and_a_call_goes_first():
+    lines = TABLE.splitlines()
+    places = {name: line_of(lines, name) for name in ("toy.a", "toy.ab", "toy.b", "toy.c", "toya")}
+    assert places == {"toy.a": 3, "toy.ab": 3, "toy.b": 1, "toy.c": 6, "toya": 1}
+    assert line_of([], "toy.a") == 1
+
+
+def test_every_claim_of_the_book_is_found_in_its_notebook():
+    project = Project.find()
+    for claim in load_claims(project).values():
+        text = (project.notebooks / f"{claim.notebook}.md").read_text(encoding="utf-8")
+        lines = text.splitlines()
+        assert f'"{claim.id}"' in lines[line_of(lines, claim.id) - 1]

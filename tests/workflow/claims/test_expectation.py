@@ -1,9 +1,7 @@
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from ntpcompanion.workflow.claims.expectation import Expectation
-
-READ = TypeAdapter(Expectation)
 
 
 @pytest.mark.parametrize(
@@ -11,8 +9,8 @@ READ = TypeAdapter(Expectation)
     [
         ({}, r"must hold exactly one predicate of equals, order, at_least"),
         ({"at_least": 1, "at_most": 2}, r"must hold exactly one predicate"),
-        ({"equals": 1}, r"equals.within\s+Field required"),
-        ({"at_least": 1, "within": 1}, r"within\s+Extra inputs are not permitted"),
+        ({"equals": 1}, r"`within` stands beside `equals`"),
+        ({"at_least": 1, "within": 1}, r"`within` stands beside `equals`"),
         ({"at_most": float("inf")}, r"a predicate that cannot fail decides nothing"),
         ({"equals": 1, "within": float("inf")}, r"a predicate that cannot fail"),
         ({"equals": 1, "within": -1}, r"greater than or equal to 0"),
@@ -25,7 +23,7 @@ READ = TypeAdapter(Expectation)
 )
 def test_predicates_that_say_nothing_are_refused(data, words):
     with pytest.raises(ValidationError, match=words):
-        READ.validate_python(data)
+        Expectation.model_validate(data)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +45,5 @@ def test_predicates_that_say_nothing_are_refused(data, words):
     ],
 )
 def test_descriptions_are_short_and_bounds_are_the_numbers_in_them(data, text, bounds):
-    predicate = READ.validate_python(data)
+    predicate = Expectation.model_validate(data)
     assert (predicate.describe(), predicate.bounds) == (text, bounds)
-    assert READ.validate_python(predicate) is predicate

@@ -8,11 +8,6 @@ import pytest
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, glue_all, measure
 
 
-def test_outside_of_jupyter_it_prints(capsys):
-    measure("a.b", 0.25, stderr=0.125, replicates=8)
-    assert capsys.readouterr().out == "a.b = 0.25 ± 0.125\n"
-
-
 def test_an_estimate_brings_its_error_and_its_replicates(capsys):
     estimate = SimpleNamespace(mean=0.25, stderr=0.125, replicates=8)
     measure("a.b", estimate)
@@ -39,12 +34,6 @@ def test_in_a_kernel_it_is_an_output_of_the_cell(displayed):
             "text/html": "<p><code>a.b = 0.5 ± 0.25</code></p>",
         }
     ]
-
-
-def test_without_ipython_it_prints(monkeypatch, capsys):
-    monkeypatch.setitem(sys.modules, "IPython.core.getipython", None)
-    measure("a.b", [1.0, 2.0], stderr=[0.0, 0.5], replicates=2)
-    assert capsys.readouterr().out == "a.b = [1, 2] ± [0, 0.5]\n"
 
 
 def test_in_plain_ipython_it_shows():

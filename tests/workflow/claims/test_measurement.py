@@ -19,18 +19,6 @@ def test_numbers_of_any_library_become_floats():
     assert [type(drawn.replicates), type(drawn.seed)] == [int, int]
 
 
-def test_what_is_not_random_carries_no_error():
-    item = Measurement.of("a.b", 1)
-    assert (item.value, item.stderr, item.replicates, item.seed, item.exact) == (
-        1.0,
-        0.0,
-        None,
-        None,
-        True,
-    )
-    assert not Measurement.of("a.b", [1, 2], stderr=[0, 0.1], replicates=5).exact
-
-
 @pytest.mark.parametrize(
     ("value", "options", "words"),
     [

@@ -6,7 +6,6 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.notebooks import lab
 
 
@@ -17,7 +16,7 @@ class Replaced(Exception):
 @pytest.fixture
 def started(toy, monkeypatch):
     """A function that starts it; what would have replaced this process."""
-    monkeypatch.setattr(lab, "NEEDED", {})
+    monkeypatch.setattr(lab, "NEEDED", ())
     monkeypatch.setattr(sys, "platform", "linux")
 
     def start(*arguments):
@@ -58,27 +57,6 @@ def test_it_keeps_nothing_at_home_and_heeds_no_settings_of_the_user(started, toy
     assert environment["PYTHONPATH"].startswith(str(toy.project.package.parent))
     assert environment["OMP_NUM_THREADS"] == "1"
     assert "inline" in environment["MPLBACKEND"]
-
-
-def test_root_may_start_it(started, monkeypatch):
-    monkeypatch.setattr(os, "geteuid", lambda: 0, raising=False)
-    assert "--allow-root" in started()[1]
-    monkeypatch.setattr(os, "geteuid", lambda: 1000, raising=False)
-    assert "--allow-root" not in started()[1]
-
-
-def test_windows_waits_for_it(toy, monkeypatch):
-    monkeypatch.setattr(lab, "NEEDED", {})
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(lab.subprocess, "call", lambda command, env: 7)
-    assert lab.start_lab(toy.project) == 7
-
-
-def test_what_is_missing_is_a_sentence(toy, monkeypatch):
-    monkeypatch.setattr(lab, "NEEDED", {"no_such_module": "no-such-package"})
-    with pytest.raises(WorkflowError, match=r"no-such-package is not installed. Run `make lab`"):
-        lab.start_lab(toy.project)
-    assert not (toy.project.build / "lab").exists()
 
 
 def test_a_click_opens_a_notebook(tmp_path):

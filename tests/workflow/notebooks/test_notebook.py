@@ -1,14 +1,12 @@
+import nbformat
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
-from ntpcompanion.workflow.notebooks.notebook import (
-    choose,
-    find_notebooks,
-    read_notebook,
-)
+from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks, read_notebook
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
+from ntpcompanion.workflow.notebooks.titles import require_title
 from tests.workflow.base.test_texts import AMBIGUOUS
 
 
@@ -28,27 +26,6 @@ def test_a_notebook_that_names_no_language_is_one_of_python(toy, line):
     whole = read_notebook(toy.project.notebooks / "coin.md").node.metadata["kernelspec"]
     toy.edit("notebooks/coin.md", KERNEL, line)
     assert read_notebook(toy.project.notebooks / "coin.md").node.metadata["kernelspec"] == whole
-
-
-def test_a_notebook_without_front_matter_is_read(toy):
-    path = toy.project.notebooks / "coin.md"
-    path.write_text(path.read_text().split("---\n", 2)[2])
-    assert read_notebook(path).node.metadata["kernelspec"]["language"] == "python"
-
-
-def test_a_front_matter_that_is_not_whole_says_where_there_is_one(toy):
-    toy.edit("notebooks/coin.md", "display_name: Python 3, ", "")
-    with pytest.raises(
-        WorkflowError, match=r"(?s)'display_name' is a required.*from another notebook"
-    ):
-        read_notebook(toy.project.notebooks / "coin.md")
-
-
-def test_a_name_that_is_given_twice_is_one_notebook(toy):
-    assert [
-        notebook.name
-        for notebook in choose(find_notebooks(toy.project), ["words", "coin", "words"])
-    ] == ["words", "coin"]
 
 
 @pytest.mark.parametrize(
@@ -190,3 +167,41 @@ def test_the_digest_of_the_code_changes_with_what_the_cells_do(toy, old, new, sa
     before = find_notebooks(toy.project)["coin"].code_digest()
     toy.edit("notebooks/coin.md", old, new)
     assert (find_notebooks(toy.project)["coin"].code_digest() == before) is same
+
+
+def title(*texts):
+    cells = [nbformat.v4.new_markdown_cell(text) for text in texts]
+    cells.insert(0, nbformat.v4.new_code_cell("# a comment"))
+    found = require_title(nbformat.v4.new_notebook(cells=cells), "here")
+    return found.text, found.cell.source, found.lines
+
+
+@pytest.mark.parametrize(
+    ("texts", "text", "lines"),
+    [
+        (["# A coin\nProse"], "A coin", 1),
+        (["(coin)=\n# A *coin* #\n"], "A *coin*", 2),
+        (["(coin)=\nA coin\n======\n\nProse"], "A coin", 3),
+        (["Two\nlines\n=\nProse"], "Two lines", 3),
+        (["Prose\n\n## Smaller", "# The title"], "The title", 1),
+        (
+            [
+                "```\n# code\n```\n\n:::{note}\n# inside\n:::\n> # said\n\n$$\na\n=\nb\n$$\n\n% # "
+                "hidden\n# The title"
+            ],
+            "The title",
+            17,
+        ),
+    ],
+)
+def test_the_first_heading_of_level_one_in_either_form(texts, text, lines):
+    assert title(*texts) == (text, texts[-1], lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Prose", "## Smaller", "#no space", "- # in a list", "\\begin{align}\na\n=\nb\n\\end{align}"],
+)
+def test_where_there_is_none(text):
+    with pytest.raises(WorkflowError, match="here has no title"):
+        title(text)

@@ -1,6 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.notebooks.domains import parse_domain
 from ntpcompanion.workflow.notebooks.parameters import parse_parameters, parse_value, resolve
 
 CELL = (
@@ -140,20 +141,6 @@ DOMAINS = (
 
 
 @pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"n": 10}, r"N: parameter `n` must be in \[1, 10\), got 10. Meaning: throws"),
-        ({"rates": [0.5, 0.0]}, r"`rates` must be in \(0, 1\], got \[0.5, 0.0\]"),
-        ({"rule": "sgd"}, r"`rule` must be in \{gd, adam\}, got 'sgd'"),
-        ({"limit": 2}, r"`limit` must be in \[0, 1\], got 2"),
-    ],
-)
-def test_values_outside_of_the_domain_are_refused(given, words):
-    with pytest.raises(WorkflowError, match=words):
-        resolve(parse_parameters(DOMAINS, "here"), given, "N")
-
-
-@pytest.mark.parametrize(
     "line",
     [
         "n = 3  # size of the figure (2, 3)",
@@ -230,3 +217,49 @@ def test_values_inside_of_the_domain_pass_and_a_default_outside_does_not():
     assert resolve(parse_parameters(DOMAINS, "here"), given, "N") == given
     with pytest.raises(WorkflowError, match=r"`seed` must be in \[1, 2\], got 0"):
         resolve(parse_parameters("seed = 0  # [1, 2]", "here"), {}, "N")
+
+
+@pytest.mark.parametrize(
+    ("comment", "inside", "outside"),
+    [
+        ("throws  [1, inf)", [1, 10**9], [0, float("inf"), float("nan"), "2", None]),
+        ("a rate (0, 1]", [1e-9, 1.0, 1], [0, 1.0000001]),
+        ("a power [-2.5, 3e2)", [-2.5, 299], [-2.6, 300]),
+        ("open at both ends (0, 2)", [1], [0, 2]),
+        ("anything below (-inf, 0]", [-1e300, 0], [1]),
+        ("the rule {gd, adam}", ["gd", "adam"], ["sgd", "", "gd, adam", 3]),
+        ("how it is split {words, FILE}", ["words", "a/b.json", ""], [3, None]),
+    ],
+)
+def test_values_are_inside_or_outside(comment, inside, outside):
+    domain = parse_domain(comment, "here")
+    assert [value in domain for value in [*inside, *outside]] == [True] * len(inside) + [
+        False
+    ] * len(outside)
+    assert comment.endswith(str(domain))
+
+
+@pytest.mark.parametrize(
+    "comment",
+    [
+        "n [1, ∞)",
+        "n [1; 2]",
+        "n [2, 1]",
+        "n [1, 1]",
+        "n [1,]",
+        "n (0, one)",
+        "rule {gd,}",
+        "rule {}",
+        "n [inf, 3]",
+        "n  [1, 2, 4]",
+    ],
+)
+def test_what_is_meant_as_a_domain_and_is_none_is_an_error(comment):
+    with pytest.raises(
+        WorkflowError,
+        match=(
+            r"here: its comment ends in '.*', which is not a domain. Write an interval like \[1, "
+            r"inf\)"
+        ),
+    ):
+        parse_domain(comment, "here")

@@ -9,7 +9,6 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.landing import (
     LandingPage,
     landing_page,
-    picture,
     read_landing,
     read_parts,
 )
@@ -54,24 +53,10 @@ def stored(toy):
 def made(toy, results, profile="book"):
     measured = [item for result in results.values() for item in result.measurements]
     judged = judged_claims(load_claims(toy.project), measured, profile)
-    return landing_page(
-        LandingPage(
-            read_landing(toy.project),
-            read_parts(toy.project),
-            judged,
-            results,
-            {"coin": drawn()},
-            {"coin": "A coin"},
-            profile,
-        )
-    )  # fmt: skip
-
-
-def test_the_map_has_the_threads_alone_and_their_chapters(toy, stored):
-    assert read_parts(toy.project) == {"Coins": ["coin"]}
-    text = made(toy, stored)["_map.md"]
-    assert '<a href="chapters/coin.html"><strong>Is it &lt;fair&gt;?</strong>' in text
-    assert "Results" not in text
+    texts = {"landing": read_landing(toy.project), "parts": read_parts(toy.project)}
+    fields = {"notebooks": find_notebooks(toy.project), "pages": {"coin": drawn()}, **texts}
+    page = LandingPage(profile=profile, judged=judged, results=results, **fields)
+    return landing_page(page)
 
 
 def test_a_finding_that_is_not_supported_is_refused_at_the_book_profile(toy, stored):
@@ -98,18 +83,6 @@ def test_what_does_not_fit_is_named(toy, stored, spoil, words):
     (toy.project.book / "landing.yml").write_text(yaml.safe_dump(data))
     with pytest.raises(WorkflowError, match=words):
         made(toy, stored)
-
-
-def test_a_figure_that_drew_nothing_is_missing():
-    page = drawn()
-    assert '<path id="finding-1-0"/>' in picture(page, "coin", "fig-coin", "finding-1-")
-    page.cells[0].outputs = []
-    with pytest.raises(WorkflowError, match="does not draw"):
-        picture(page, "coin", "fig-coin", "x-")
-
-
-def test_without_its_texts_there_is_no_landing_page(toy):
-    assert read_landing(toy.project) is None
 
 
 def test_the_landing_page_of_the_book_names_claims_figures_and_chapters_that_there_are():

@@ -1,6 +1,3 @@
-import pytest
-
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.records.record import load_record
@@ -18,26 +15,19 @@ def test_each_machine_is_told_once_with_what_it_made(toy):
     made.versions.update({"python": "3.11.7", "numpy": "2.4.6"})
     notebooks = find_notebooks(toy.project)
     line = "a processor, 2 cores, 24 GiB, Linux x86_64"
-    (alone,) = Status({"coin": made}, notebooks, "book").machines
+
+    def machines(**results):
+        fields = {"profile": "book", "judged": {}, "notebooks": notebooks}
+        return Status(**fields, results=results).machines
+
+    (alone,) = machines(coin=made)
     assert alone == ([], line, made.versions)
     other = result("words", toy_words=3.0)
     other.hardware.update({**MACHINE, "processor": "another one"})
     other.versions.update(made.versions)
-    one, two = Status({"coin": made, "words": other}, notebooks, "book").machines
+    one, two = machines(coin=made, words=other)
     assert one == (["A coin"], line, made.versions)
     assert two[:2] == (["Words"], "another one, 2 cores, 24 GiB, Linux x86_64")
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(42.4, "42 s"), (119.0, "119 s"), (600.0, "10 min"), (9000.0, "2.5 h")]
-)
-def test_a_duration_in_the_unit_that_fits(seconds, text):
-    assert RecordRow("halves", {"seconds": seconds}).computing == text
-
-
-def test_no_records_are_said(toy):
-    assert record_rows(toy.project, pytest.fail) == []
-    assert render("records.md", []) == "No runs are recorded.\n"
 
 
 def test_a_record_is_listed_before_and_after_it_is_made_and_when_outdated(importable):

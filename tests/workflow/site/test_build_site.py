@@ -12,7 +12,7 @@ from ntpcompanion.workflow.base.files import files_below
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.site import build_site as build
-from ntpcompanion.workflow.site.build_site import _staged_copy, build_site, prepare_pages
+from ntpcompanion.workflow.site.build_site import build_site, prepare_pages
 from tests.toy import COIN
 
 
@@ -131,21 +131,3 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     )
     assert (source / "chapters" / "_status.md").read_text().startswith("Profile: *smoke*.")
     assert {path: path.read_bytes() for path in files_below(chapters)} == before
-
-
-def test_a_staged_copy_follows_the_book_without_its_chapters(toy):
-    book = toy.project.book
-    (book / "chapters").mkdir()
-    (book / "chapters" / "coin.ipynb").write_text("of the book")
-    copy = _staged_copy(toy.project, "smoke")
-    assert copy == toy.project.build / "stage-smoke" / "book"
-    assert (copy / "intro.md").read_text() == (book / "intro.md").read_text()
-    assert not (copy / "chapters").exists()
-    (copy / "chapters").mkdir()
-    (copy / "chapters" / "coin.ipynb").write_text("of smoke")
-    (book / "intro.md").write_text("changed")
-    (book / "ledger.md").unlink()
-    _staged_copy(toy.project, "smoke")
-    assert (copy / "intro.md").read_text() == "changed"
-    assert not (copy / "ledger.md").exists()
-    assert not (copy / "chapters").exists(), "a build makes them"

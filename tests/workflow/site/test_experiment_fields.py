@@ -1,7 +1,5 @@
 """What an API page says of the plan and the result of an experiment."""
 
-import sys
-import types
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
@@ -72,13 +70,3 @@ def test_fields_properties_and_methods_are_listed():
         "   - ``at(draw) -> DataFrame``: One row.",
         "   - ``table``: A row for each draw.",
     ]
-
-
-def test_other_functions_and_modules_are_left_alone(monkeypatch):
-    assert listed("function", "some.module.walk", run) == ["Run."]
-    assert listed("class", "some.module.run", run) == ["Run."]
-    bare = types.ModuleType("bare")
-    monkeypatch.setitem(sys.modules, "bare", bare)
-    other = types.FunctionType(run.__code__, {})
-    other.__module__ = "bare"
-    assert listed("function", "bare.run", other) == ["Run."]

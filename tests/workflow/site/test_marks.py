@@ -118,8 +118,7 @@ def test_a_card_that_is_text_is_lacking(typed, after):
 
 
 @pytest.mark.parametrize(
-    "typed",
-    ["</div></main>", "</article>", "<!--", "<textarea>", "<ntp-end></ntp-end>"],
+    "typed", ["</div></main>", "</article>", "<!--", "<textarea>", "<ntp-end></ntp-end>"]
 )
 def test_what_leaves_the_article_is_a_fault(typed):
     assert (

@@ -2,11 +2,11 @@
 
 import pytest
 
-from ntpcompanion.workflow.chapters.code_folds import fold
+from ntpcompanion.workflow.chapters.folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
 
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
-<link rel="stylesheet" href="{assets}/cards.css"><script src="{assets}/page.js"></script>
+<link rel="stylesheet" href="{assets}/cards.css"><script defer src="{assets}/page.js"></script>
 </head><body><div class="article-header-buttons"><button>other</button></div><article>"""
 STRIP = """<p>Long text.</p><div style="height: 3000px"></div>
 <details class="ntp-strip"><summary>1 more claim</summary>
@@ -28,10 +28,6 @@ def page(visit, tmp_path):
 
 def opened(page):
     return page.eval_on_selector_all(".ntp-code", "folds => folds.map(fold => fold.open)")
-
-
-def test_a_page_without_code_has_no_switch(page):
-    assert page(STRIP).locator(".ntp-code-switch").count() == 0
 
 
 def test_one_switch_opens_all_code_and_is_remembered(page):
@@ -71,12 +67,6 @@ def test_the_switch_has_a_key_which_writing_does_not_press(page):
     shown.locator("input").press("Alt+KeyC")
     shown.keyboard.press("KeyC")
     assert opened(shown) == [True, True]
-
-
-def test_one_fold_opens_by_itself(page):
-    shown = page(CODE)
-    shown.locator("summary").first.press("Enter")
-    assert opened(shown) == [True, False]
 
 
 def test_what_is_read_stays_in_its_place(page):

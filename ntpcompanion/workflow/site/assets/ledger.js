@@ -108,5 +108,5 @@
     view.opened.clear();
   }
 
-  document.readyState === "loading" ? addEventListener("DOMContentLoaded", start) : start();
+  start();
 })();

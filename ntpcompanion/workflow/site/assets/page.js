@@ -78,22 +78,12 @@
     }
   }
 
-  function start() {
-    const folds = Array.from(document.querySelectorAll("details.ntp-code"));
-    if (folds.length) {
-      const button = makeSwitch(folds);
-      const bar = document.querySelector(".article-header-buttons");
-      if (bar) bar.prepend(button);
-      else document.body.prepend(button);
-    }
-    document.querySelectorAll(".highlight-bash pre").forEach(keepWords);
-    openTarget();
-    window.addEventListener("hashchange", openTarget);
-    window.addEventListener("beforeprint", () => {
-      document.querySelectorAll("details.ntp-strip").forEach((strip) => { strip.open = true; });
-    });
-  }
-
-  if (document.readyState === "loading") document.addEventListener("DOMContentLoaded", start);
-  else start();
+  const folds = Array.from(document.querySelectorAll("details.ntp-code"));
+  if (folds.length) (document.querySelector(".article-header-buttons") || document.body).prepend(makeSwitch(folds));
+  document.querySelectorAll(".highlight-bash pre").forEach(keepWords);
+  openTarget();
+  window.addEventListener("hashchange", openTarget);
+  window.addEventListener("beforeprint", () => {
+    document.querySelectorAll("details.ntp-strip").forEach((strip) => { strip.open = true; });
+  });
 })();

@@ -1,16 +1,73 @@
-"""Runs of cards: the first few stand, the rest wait in one strip that opens."""
+"""What a page shows at first. Of code nothing: that of cells tagged `hide-input` stands in folds,
+which a reader opens one by one or all at once, and the rest not at all; the notebook keeps every
+cell. Of cards that stand together the first few: the rest wait in one strip that opens.
+"""
 
 from collections.abc import Container, Mapping, Sequence
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.code_folds import GLUED
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, tally
 from ntpcompanion.workflow.notebooks.cells import tags
 
+FOLDED = {"hide-input", "hide_input"}  # tags of MyST-NB
 STANDING = 4  # cards of one run that are shown at once; where more wait, one less and the strip
 TAG = "strip"  # a code cell with this tag measures what only supports the cards before
+_GLUED = "application/papermill.record/"
+_NO_OUTPUT = {"remove-output", "remove_output", "remove-cell", "remove_cell"}
+
+
+def fold_code(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
+    """The cells of a page with every input taken off, and before what the tagged ones have made a
+    fold with their input.
+
+    Inputs that follow each other, with nothing to be seen between, share one fold. The code cells
+    are changed in place: their tags only, never their source or outputs.
+    """
+    folded: list[nbformat.NotebookNode] = []
+    waiting: list[str] = []  # sources for the next fold
+    place = 0  # where it is to stand
+    for cell in [*cells, None]:
+        seen = cell is None or (
+            shows_output(cell) if cell.cell_type == "code" else bool(cell.source.strip())
+        )
+        if cell is not None and cell.cell_type == "code":
+            if tags(cell) & FOLDED:
+                waiting.append(cell.source.strip())
+                place = len(folded)
+            # an empty frame would take room on the page
+            taken_off = "remove-input" if seen else "remove-cell"
+            cell.metadata["tags"] = sorted(tags(cell) - FOLDED | {taken_off})
+        if seen and waiting:
+            folded.insert(place, nbformat.v4.new_markdown_cell(fold(waiting)))
+            waiting = []
+        if cell is not None:
+            folded.append(cell)
+    return folded
+
+
+def shows_output(cell: nbformat.NotebookNode) -> bool:
+    """Whether anything of what a code cell put out is to be seen: glued values are not."""
+    outputs = [] if tags(cell) & _NO_OUTPUT else cell.get("outputs", [])
+    return any(output.output_type in ("stream", "error") or _is_seen(output) for output in outputs)
+
+
+def _is_seen(output: nbformat.NotebookNode) -> bool:
+    return any(not mime.startswith(_GLUED) for mime in output.get("data", {}))
+
+
+def fold(sources: list[str]) -> str:
+    """MyST of code that opens; it needs no script."""
+    code = "\n\n".join(sources)
+    count = len(code.split("\n"))
+    lines = "1 line" if count == 1 else f"{count} lines"
+    fence = "```"
+    while fence in code:
+        fence += "`"
+    summary = f'<summary>Code <span class="ntp-lines">{lines}</span></summary>'
+    opening = f'<details class="ntp-code">{summary}'
+    return f"{opening}\n\n{fence}ipython3\n{code}\n{fence}\n\n</details>"
 
 
 def gather_cards(cells: list[nbformat.NotebookNode], judged: Mapping[str, JudgedClaim]) -> None:
@@ -51,7 +108,7 @@ def card_runs(
             data = output.get("data", {})
             if MEASUREMENT_MIME in data and data[MEASUREMENT_MIME]["id"] in claims:
                 runs[-1].append(output)
-            elif not data or not all(mime.startswith(GLUED) for mime in data):
+            elif not data or _is_seen(output):
                 runs.append([])
     return [run for run in runs if run]
 
