@@ -25,11 +25,10 @@ LAST_SEED = 2**64 - 1  # of a generator of torch
 def argument_check(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
     """Mark a function that raises for arguments that cannot be used, and does nothing else.
 
-    A run that was made has passed its checks. So what a record rests on leaves out calls of such
-    functions, if the experiment catches no error of any function. Only what can be seen to look is
-    left out: a function that returns nothing, assigns to nothing but its own variables, goes
-    through no argument as an iterator, and calls nothing but builtins, functions and methods that
-    only look, and functions of its packages for which the same holds.
+    A run that was made has passed its checks, so that one more, one less or a better sentence
+    leaves its numbers: what a record rests on leaves out calls of such functions. The mark is a
+    promise of its author: the function looks at its arguments and raises, changes nothing, and no
+    experiment catches what it raises and goes on.
     """
     return function
 

@@ -1,13 +1,11 @@
 """Which names statements bind in their scope, and what imports bind them to."""
 
 import ast
-import builtins
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-Function = ast.FunctionDef | ast.AsyncFunctionDef
-NO_EXPRESSION = (SyntaxError, ValueError, MemoryError, RecursionError)
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 @dataclass(frozen=True)
@@ -46,35 +44,20 @@ def bound_by(nodes: Iterable[ast.AST]) -> tuple[set[str], list[Import]]:
 def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
     for node in nodes:
         yield node
-        if isinstance(node, Function | ast.ClassDef | ast.Lambda):
-            continue
         if isinstance(node, Comprehension):  # a walrus within binds outside
             walrus = (each for each in ast.walk(node) if isinstance(each, ast.NamedExpr))
             yield from (each.target for each in walrus)
-            continue
-        yield from _same_scope(ast.iter_child_nodes(node))
+        elif not isinstance(node, Definition | ast.Lambda):
+            yield from _same_scope(ast.iter_child_nodes(node))
 
 
-def conditions_as_functions(tree: ast.Module) -> None:
-    """Write the condition of each `need`, a text that is evaluated, as the function of arguments
-    that it is: what it names can then be seen. A name is an argument if nothing else has it.
-    """
-    needs = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    for node in (each for each in needs if last_name(each) == "need" and len(each.args) > 1):
-        text = getattr(node.args[1], "value", None)
-        if not isinstance(text, str):
-            continue
-        try:
-            body = ast.parse(text, mode="eval").body
-        except NO_EXPRESSION:
-            continue
-        names = [each for each in ast.walk(body) if isinstance(each, ast.Name)]
-        taken = {each.id for each in names if isinstance(each.ctx, ast.Store)}
-        taken |= {*bound_by(tree.body)[0], *dir(builtins)}
-        free = dict.fromkeys(each.id for each in names if each.id not in taken)
-        arguments = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
-        new = ast.copy_location(ast.Lambda(arguments, body), node.args[1])
-        node.args[1] = ast.fix_missing_locations(new)
+def imports_within(node: ast.AST, *, in_functions: bool = True) -> Iterator[Import]:
+    """What all import statements in a node bind."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield from imports_of(node)
+    elif in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        for each in ast.iter_child_nodes(node):
+            yield from imports_within(each, in_functions=in_functions)
 
 
 def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
@@ -107,23 +90,22 @@ def last_name(node: ast.AST) -> str:
     return getattr(node, "attr", getattr(node, "id", ""))
 
 
-def arguments_of(arguments: ast.arguments) -> list[ast.arg]:
-    """All arguments of a function."""
+def parts_of(node: ast.AST) -> tuple[str, ...]:
+    """The parts of a dotted name `a.b.c`; of another expression with attributes none."""
+    attributes: list[str] = []
+    while isinstance(node, ast.Attribute):
+        attributes.insert(0, node.attr)
+        node = node.value
+    return (node.id, *attributes) if isinstance(node, ast.Name) else ()
+
+
+def arguments_of(arguments: ast.arguments) -> set[str]:
+    """The names of all arguments of a function."""
     several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
-    return several + [each for each in (arguments.vararg, arguments.kwarg) if each]
+    return {each.arg for each in (*several, arguments.vararg, arguments.kwarg) if each}
 
 
-def asked_for_package(node: ast.Subscript) -> ast.expr | None:
-    """Of `kind.__module__.split(".")[0]`, which no move changes, the `kind`."""
-    match node:
-        case ast.Subscript(
-            value=ast.Call(
-                func=ast.Attribute(
-                    value=ast.Attribute(value=owner, attr="__module__"), attr="split" | "partition"
-                ),
-                args=[ast.Constant(value=".")],
-            ),
-            slice=ast.Constant(value=0),
-        ):
-            return owner
-    return None
+def is_documented(body: list[ast.stmt]) -> bool:
+    """Whether a body begins with a docstring."""
+    value = getattr(body[0], "value", None) if body and isinstance(body[0], ast.Expr) else None
+    return isinstance(value, ast.Constant) and isinstance(value.value, str)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input
 from ntpcompanion.workflow.hashing.bindings import (
+    Definition,
     Import,
     absolute,
-    conditions_as_functions,
+    bound_by,
+    imports_within,
     last_name,
 )
-from ntpcompanion.workflow.hashing.statements import Reference, Statement, read_statement
 from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES, not_python
 
 Seen = tuple[tuple[str, str], ...]  # modules and names on the way, against circles
@@ -22,13 +23,25 @@ UNKNOWN = "?"  # what a module does not show to have
 
 
 @dataclass(eq=False)
+class Statement:
+    """A statement at the top of a module: its tree, the names that it binds there, the imports
+    that run with it, all imports within it, and the names of all functions and classes in it.
+    """
+
+    node: ast.stmt
+    names: frozenset[str]
+    imports: list[Import]
+    within: list[Import]
+    defined: frozenset[str]
+
+
+@dataclass(eq=False)
 class Module:
-    """A module: its full name, its file (None for a folder without `__init__.py`), its statements,
-    and the names that its stub says are loaded when they are first asked for.
+    """A module: its full name, whether it is a package, its statements, and the names that its stub
+    says are loaded when they are first asked for.
     """
 
     name: str
-    file: Path | None
     is_package: bool
     statements: list[Statement]
     lazy: dict[str, Import]
@@ -50,48 +63,23 @@ class Bound:
     name: str = ""
     outside: str = ""
 
+    def is_from(self, place: str) -> bool:
+        """Whether it leads into a module of that name."""
+        where = f"{self.outside}." if self.module is None else f"{self.module.name}."
+        return where.startswith(f"{place}.")
+
 
 class Packages:
     """Packages as they stand: each of their files is read once, when it is first asked for."""
 
     def __init__(self, folders: Sequence[Path]) -> None:
         self.folders = {folder.name: folder for folder in folders}
-        self._modules: dict[str, Module | None] = {}
-        self.only_raise: dict[Statement, bool] = {}  # functions, as asked for
-        self.hashes: dict[tuple[object, ...], str] = {}  # of statements, as asked for
-        self._bounds: dict[tuple[Module, Reference], list[Bound]] = {}
-
-    def module(self, name: str) -> Module | None:
-        """The module of that full name; None if the packages have none. Raises WorkflowError if it
-        is not Python.
-        """
-        if name not in self._modules:
-            self._modules[name] = self._read(name)
-        return self._modules[name]
-
-    def resolve(self, module: Module, reference: Reference) -> list[Bound]:
-        """Everything that a reference in a module may be bound to; empty for builtins."""
-        key = (module, reference)
-        if key not in self._bounds:
-            if reference.imports:
-                rest = reference.parts[1:]
-                followed = (self._follow(module, each, rest, 1, ()) for each in reference.imports)
-                self._bounds[key] = [bound for each in followed for bound in each]
-            else:
-                self._bounds[key] = [
-                    *self._attribute(module, reference.parts, 0, (), own_names=True)
-                ]
-        return self._bounds[key]
+        self.module = functools.cache(self._read)
+        self.resolve = functools.cache(self._resolve)
 
     def attribute(self, module: Module, name: str) -> list[Bound]:
         """Everything that a name of a module may be bound to."""
         return list(self._attribute(module, [name], 0, ()))
-
-    def imported(self, module: Module, imports: Sequence[Import]) -> Iterator[Module]:
-        """The modules that imports of a module load, those above them first."""
-        for each in imports:
-            for dotted in (module.absolute(each.loads), module.absolute(each.target)):
-                yield from self.above(dotted)
 
     def above(self, dotted: str) -> Iterator[Module]:
         """The modules that are loaded on the way to a dotted name."""
@@ -101,7 +89,21 @@ class Packages:
                 return
             yield module
 
+    def _resolve(
+        self, module: Module, parts: tuple[str, ...], imports: tuple[Import, ...] = ()
+    ) -> list[Bound]:
+        """Everything that a dotted name in a module may be bound to, where `imports` of a function
+        bind it by these; empty for builtins.
+        """
+        if not imports:
+            return [*self._attribute(module, parts, 0, (), own_names=True)]
+        followed = (self._follow(module, each, parts[1:], 1, ()) for each in imports)
+        return [bound for each in followed for bound in each]
+
     def _read(self, name: str) -> Module | None:
+        """The module of that full name; None if the packages have none. Raises WorkflowError if it
+        is not Python.
+        """
         first, *rest = name.split(".")
         if first not in self.folders:
             return None
@@ -109,11 +111,11 @@ class Packages:
         init, file = place / "__init__.py", place.parent / f"{place.name}.py"
         if init.is_file():
             statements = _parsed(init)
-            lazy = _lazy_names(place / "__init__.pyi") if any(map(is_lazy, statements)) else {}
-            return Module(name, init, True, statements, lazy)
+            lazy = any(is_lazy(each.node) for each in statements)
+            return Module(name, True, statements, _lazy_names(init.with_suffix(".pyi"), lazy))
         if rest and file.is_file():
-            return Module(name, file, False, _parsed(file), {})
-        return Module(name, None, True, [], {}) if place.is_dir() else None
+            return Module(name, False, _parsed(file), {})
+        return Module(name, True, [], {}) if place.is_dir() else None
 
     def _attribute(
         self,
@@ -178,16 +180,15 @@ class Packages:
             yield dataclasses.replace(bound, parts=max(bound.parts, done))
 
 
-def is_lazy(statement: Statement) -> bool:
+def is_lazy(node: ast.stmt) -> bool:
     """Whether a statement of an `__init__.py` hands the loading of names to a function that reads
     the stub beside it: `__getattr__, __dir__, __all__ = attach_stub(__name__, __file__)`.
     """
-    value = getattr(statement.node, "value", None)
     return (
-        isinstance(statement.node, ast.Assign)
-        and "__getattr__" in statement.names
-        and isinstance(value, ast.Call)
-        and [last_name(each) for each in value.args] == ["__name__", "__file__"]
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and [last_name(each) for each in node.value.args] == ["__name__", "__file__"]
+        and "__getattr__" in bound_by([node])[0]
     )
 
 
@@ -195,25 +196,30 @@ def _parsed(file: Path) -> list[Statement]:
     # a checkout with the line ends of Windows is the same code
     data = read_input(file).replace(b"\r\n", b"\n")
     try:
-        return statements_of(data, str(file))
+        return _statements_of(data, str(file))
     except NO_PYTHON as error:
         raise not_python(file, error) from error
 
 
-# what a file holds now is read each time; notebooks and records share most of their modules
+# what a file holds now is read each time; equal files are not shared: their names differ in meaning
 @functools.cache
-def statements_of(source: bytes | str, file: str = "") -> list[Statement]:
-    """The statements at the top of a module, not shared with a `file` that happens to be equal:
-    there the same names may be bound to something else. Raises what NO_PYTHON lists.
-    """
+def _statements_of(source: bytes, file: str) -> list[Statement]:
     with ONE_PARSES:
-        tree = ast.parse(source)
-    conditions_as_functions(tree)
-    return [read_statement(node) for node in tree.body]
+        body = ast.parse(source).body
+    statements = []
+    for top in body:
+        # what only a checker of types sees is not run
+        hidden = isinstance(top, ast.If) and last_name(top.test) == "TYPE_CHECKING"
+        for each in top.orelse if hidden else [top]:  # type: ignore[attr-defined]  # an If
+            now, later = imports_within(each, in_functions=False), imports_within(each)
+            names = frozenset(bound_by([each])[0])
+            inside = (node for node in ast.walk(each) if isinstance(node, Definition))
+            defined = frozenset(node.name for node in inside)
+            statements.append(Statement(each, names, [*now], [*later], defined))
+    return statements
 
 
-def _lazy_names(stub: Path) -> dict[str, Import]:
-    if not stub.is_file():
-        return {}
-    imports = [each for statement in _parsed(stub) for each in statement.imports]
+def _lazy_names(stub: Path, is_lazy: bool) -> dict[str, Import]:
+    statements = _parsed(stub) if is_lazy and stub.is_file() else []
+    imports = [one for each in statements for one in each.imports]
     return {each.local: each for each in imports if each.target.startswith(".")}

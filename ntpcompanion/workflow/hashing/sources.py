@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
 from ntpcompanion.workflow.hashing.elsewhere import file_hashes, may_look_for_modules
-from ntpcompanion.workflow.hashing.purity import DECORATOR
+from ntpcompanion.workflow.hashing.statements import CHECKS
 from ntpcompanion.workflow.hashing.used_names import (
     NO_PYTHON,
     ONE_PARSES,
@@ -23,7 +23,7 @@ from ntpcompanion.workflow.hashing.used_names import (
 )
 
 # they evaluate what stands in annotations, and load no module
-EVALUATE = {DECORATOR, "ntpcompanion.annotation_checks"}
+EVALUATE = {CHECKS, "ntpcompanion.annotation_checks"}
 STUB = "__init__.pyi"
 
 

@@ -1,333 +1,284 @@
-"""What a statement of a module refers to, by the scopes of Python. It is read, and never run."""
+"""What a statement of a module says, with what its names are bound to in their place.
+
+It is read by the scopes of Python, and never run.
+"""
 
 import ast
-from collections.abc import Iterable, Sequence
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Literal
 
+from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.hashing.bindings import (
     Comprehension,
-    Function,
     Import,
     arguments_of,
-    asked_for_package,
     bound_by,
-    imports_of,
+    is_documented,
     last_name,
+    parts_of,
 )
+from ntpcompanion.workflow.hashing.modules import Bound, Module, Packages, Statement
 
-Kind = Literal["docstring", "annotation", "call", "check", "marks"]
-
+MARK = "ntpcompanion.validation.argument_check"  # marks functions that only look at arguments
+CHECKS = "ntpcompanion.checks"  # the decorator that does, and what stands beside annotations
 # decorators that neither read what they decorate nor remember it elsewhere
 PLAIN_DECORATORS = frozenset(
     "staticmethod classmethod property setter cache lru_cache cached_property contextmanager "
-    "abstractmethod override final dataclass total_ordering argument_check checked "
-    "no_grad enable_grad inference_mode".split()
+    "abstractmethod override final dataclass total_ordering no_grad enable_grad "
+    "inference_mode".split()
 )
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """A part of a statement that may be left out, and the functions and classes around it.
-
-    Of a "check", a decorator, one of them is what it decorates. Of "marks", `Annotated[...]` in the
-    annotation of a field, what is annotated stays.
-    """
-
-    kind: Kind
-    node: ast.AST
-    owners: frozenset[str]
-
-
-@dataclass(frozen=True, eq=False)
-class Reference:
-    """A name of the module or of an import, with its attributes: their nodes from the inside out.
-
-    `imports` are those of a function that bind the name; `part` is the outermost part that may be
-    left out around it.
-    """
-
-    nodes: tuple[ast.expr, ...]
-    imports: tuple[Import, ...]
-    part: ast.AST | None
-
-    @property
-    def parts(self) -> list[str]:
-        """The name and its attributes."""
-        return [node.id if isinstance(node, ast.Name) else _attr(node) for node in self.nodes]
+Scope = Mapping[str, tuple[Import, ...]]  # what is bound within a function, and by which imports
+Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(eq=False)
-class Statement:
-    """A statement at the top of a module, and what it uses.
+class Reading:
+    """What a statement says.
 
     Fields
     ------
-    node, names, imports
-        its tree, the names that it binds in the module, and the imports that run with it.
-    deferred
-        imports within functions.
-    references, parts
-        in the order of the text.
+    tree
+        as lists and texts, with the numbers of `references` where names are bound in modules.
+
+    References
+        what each of these names is bound to.
+    called
+        of calls and decorators that run with the statement, the last part of the name and what it
+        is bound to.
     handed
         names of what is handed on, not called: a function of such a name may be introspected.
     words, texts
         every name and attribute; every text that is not a docstring.
-    free_calls
-        nodes of calls whose function is not known by name.
+    outside, builtins
+        the parts of names of libraries; names that nothing seen here binds.
     """
 
-    node: ast.stmt
-    names: frozenset[str] = frozenset()
-    imports: list[Import] = field(default_factory=list)
-    deferred: list[Import] = field(default_factory=list)
-    references: list[Reference] = field(default_factory=list)
-    parts: list[Part] = field(default_factory=list)
+    tree: object = None
+    references: list[list[Bound]] = field(default_factory=list)
+    called: list[tuple[str, list[Bound]]] = field(default_factory=list)
     handed: set[str] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     texts: list[str] = field(default_factory=list)
-    free_calls: list[ast.Call] = field(default_factory=list)
+    outside: set[str] = field(default_factory=set)
+    builtins: set[str] = field(default_factory=set)
+
+    def hash(self, labels: Sequence[str]) -> str:
+        """SHA-256 of the tree and what stands for its references, equal for all versions of Python
+        that have the same syntax. Comments, line breaks, quotation marks and the splitting of long
+        texts do not count.
+        """
+        return sha256(json.dumps([self.tree, list(labels)]))
 
 
-@dataclass
-class _Scope:
-    names: set[str]
-    imports: list[Import]
-    is_class: bool = False
+def read_statement(
+    packages: Packages, module: Module, statement: Statement, annotated: Set[str]
+) -> Reading:
+    """What a statement of a module says. Left out are docstrings, and annotations of functions that
+    are not among the `annotated`, but not where an unknown decorator may read them; annotations of
+    variables; checks of arguments.
+    """
+    reader = _Reader(packages, module, annotated)
+    reader.called_only = {id(each) for each in _called_only(statement.node)}
+    reader.into.tree = reader.read(statement.node, {})
+    return reader.into
 
 
-def read_statement(node: ast.stmt) -> Statement:
-    """What a statement at the top of a module binds and refers to."""
-    statement = Statement(node)
-    reader = _Reader(statement)
-    names, _ = bound_by([node])
-    is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    statement.names = frozenset({"__doc__"} if is_docstring else names)
-    reader.visit(node)
-    return statement
+def _called_only(statement: ast.AST) -> Iterator[ast.AST]:
+    """What is called or compared with, not handed on."""
+    for node in ast.walk(statement):
+        match node:
+            case ast.Call(func=function):
+                yield function
+                if last_name(function) in ("isinstance", "issubclass"):
+                    yield from (each for part in node.args for each in ast.walk(part))
+            case ast.ClassDef(bases=bases):
+                yield from bases
+            case ast.ExceptHandler(type=ast.expr() as kind):
+                yield from ast.walk(kind)
+            case ast.Subscript(value=value):
+                yield value
 
 
-def _attr(node: ast.expr) -> str:
-    assert isinstance(node, ast.Attribute)
-    return node.attr
-
-
-class _Reader(ast.NodeVisitor):
-    """Fills a statement while it keeps the scopes around a node."""
-
-    def __init__(self, statement: Statement) -> None:
-        self.into = statement
-        self.scopes: list[_Scope] = []
-        self.owners: list[str] = []
-        self.part: ast.AST | None = None
+class _Reader:
+    def __init__(self, packages: Packages, module: Module, annotated: Set[str]) -> None:
+        self.packages, self.module, self.annotated = packages, module, annotated
+        self.into = Reading()
+        self.called_only: set[int] = set()
+        self.is_annotated = False  # within a function whose annotations count
         self.opaque = False  # within what an unknown decorator or metaclass may read
-        self.in_field = False  # within the annotation of one
+        self.within = ""  # the kind of the innermost scope: "", class or function
 
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        deferred = any(not scope.is_class for scope in self.scopes)
-        (self.into.deferred if deferred else self.into.imports).extend(imports_of(node))
+    def read(self, node: object, local: Scope) -> object:
+        """A tree as lists and texts, without empty fields: later versions of Python add some."""
+        if isinstance(node, list):
+            return [self.read(each, local) for each in node if not self._checks(each, local)]
+        if not isinstance(node, ast.AST):
+            return ascii(node)
+        return getattr(self, f"_{type(node).__name__}", self._tree)(node, local)
 
-    def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        self.visit_Import(node)
-
-    def visit_If(self, node: ast.If) -> None:
-        if last_name(node.test) != "TYPE_CHECKING":
-            self.generic_visit(node)
-        else:
-            self._all(node.orelse)
-
-    def visit_FunctionDef(self, node: Function) -> None:
-        self._decorators(node)
-        before = self._enter(node)
-        arguments = node.args
-        self._all([*arguments.defaults, *filter(None, arguments.kw_defaults)])
-        every = arguments_of(arguments)
-        for annotation in [*(each.annotation for each in every), node.returns]:
-            self._optional("annotation", annotation)
-        names, imports = bound_by(node.body)
-        self.scopes.append(_Scope(names | {each.arg for each in every}, imports))
-        for each in self._documented(node.body):
-            self._in_body(each)
-        self._leave(before)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> None:
-        self.visit_FunctionDef(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self._decorators(node)
-        self._quietly(node.bases)
-        self._all(node.keywords)
-        before = self._enter(node)
-        self.scopes.append(_Scope(*bound_by(node.body), is_class=True))
-        self._all(self._documented(node.body))
-        self._leave(before)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._all([*node.args.defaults, *filter(None, node.args.kw_defaults)])
-        self.scopes.append(_Scope({each.arg for each in arguments_of(node.args)}, []))
-        self.visit(node.body)
-        self.scopes.pop()
-
-    def _comprehension(self, node: Comprehension) -> None:
-        targets = [each.target for each in node.generators]
-        self.visit(node.generators[0].iter)  # evaluated outside
-        self.scopes.append(_Scope(bound_by(targets)[0], []))
-        for number, each in enumerate(node.generators):
-            self._all([each.target, *([each.iter] if number else []), *each.ifs])
-        self._all([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
-        self.scopes.pop()
-
-    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = _comprehension
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        self._all([node.target, *([node.value] if node.value else [])])
-        if self.scopes and not self.scopes[-1].is_class:
-            return  # Python evaluates no annotation of a local variable
-        if self.scopes:
-            self.in_field = True
-            self.visit(node.annotation)
-            self.in_field = False
-        else:
-            self._optional("annotation", node.annotation)
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        self._quietly([node.type] if node.type else [])
-        self._all(node.body)
-
-    def visit_Call(self, node: ast.Call) -> None:
-        name = last_name(node)
-        if not name or (isinstance(node.func, ast.Name) and self._is_local(name)):
-            self.into.free_calls.append(node)
-        self._quietly([node.func])
-        if name in ("isinstance", "issubclass"):
-            self._quietly(node.args)
-        else:
-            self._all([*node.args, *node.keywords])
-
-    def visit_Subscript(self, node: ast.Subscript) -> None:
-        if (owner := asked_for_package(node)) is not None:
-            self.visit(owner)
-            return
-        self._quietly([node.value])
-        if (
-            self.in_field
-            and last_name(node.value) == "Annotated"
-            and isinstance(node.slice, ast.Tuple)
-        ):
-            first, *marks = node.slice.elts
-            self.visit(first)
-            self._aside("marks", node, marks)
-        else:
-            self.visit(node.slice)
-
-    def visit_Constant(self, node: ast.Constant) -> None:
+    def _Constant(self, node: ast.Constant, local: Scope) -> object:
         if isinstance(node.value, str):
             self.into.texts.append(node.value)
+        return ["Constant", ascii(node.value)]
 
-    def visit_Name(self, node: ast.Name) -> None:
-        self._chain(node)
+    def _Lambda(self, node: ast.Lambda, local: Scope) -> object:
+        inner = {**local, **dict.fromkeys(arguments_of(node.args), ())}
+        return [self.read(node.args, local), self._within("function", node.body, inner)]
 
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        self._chain(node)
+    def _AnnAssign(self, node: ast.AnnAssign, local: Scope) -> object:
+        is_field = self.within == "class"  # annotations of others make no difference
+        return self._tree(node, local, *([] if is_field else ["annotation"]))
 
-    def _chain(self, node: ast.expr, *, handed: bool = True) -> None:
-        nodes = [node]
-        while isinstance(nodes[0], ast.Attribute):
-            nodes.insert(0, nodes[0].value)
-        self.into.words |= {last_name(each) for each in nodes} - {""}
-        if handed and isinstance(getattr(node, "ctx", None), ast.Load):
-            self.into.handed.add(last_name(node))
-        root = nodes[0]
-        stored = not isinstance(getattr(root, "ctx", None), ast.Load)
-        if stored and self.scopes and self.scopes[-1].is_class:
-            return  # an attribute of the class
-        if not isinstance(root, ast.Name):
-            self.visit(root)
-        elif not self._is_local(root.id):
-            imports = self._local_imports(root.id)
-            self.into.references.append(Reference(tuple(nodes), imports, self.part))
+    def _arg(self, node: ast.arg, local: Scope) -> object:
+        return self._tree(node, local, *([] if self.is_annotated else ["annotation"]))
 
-    def _scope_of(self, name: str) -> _Scope | None:
-        for scope in reversed(self.scopes):
-            # a class hides nothing from its methods, and what it binds may be of the module before
-            if not scope.is_class and name in scope.names:
-                return scope
-        return None
+    def _Call(self, node: ast.Call, local: Scope) -> object:
+        if self.within != "function":
+            self.into.called.append((last_name(node), self._bounds(node, local)))
+        return self._harmless(node, local) or self._tree(node, local)
 
-    def _is_local(self, name: str) -> bool:
-        return self._scope_of(name) is not None and not self._local_imports(name)
+    def _Subscript(self, node: ast.Subscript, local: Scope) -> object:
+        if last_name(node.value) == "Annotated" and isinstance(node.slice, ast.Tuple):
+            kind, *marks = node.slice.elts
+            if all(_lead_to(CHECKS, self._bounds(each, local)) for each in marks):
+                return self.read(kind, local)
+        return self._harmless(node, local) or self._tree(node, local)
 
-    def _local_imports(self, name: str) -> tuple[Import, ...]:
-        scopes = [self._scope_of(name), *(each for each in self.scopes if each.is_class)]
-        imports = [
-            each for scope in scopes if scope for each in scope.imports if each.local == name
-        ]
-        return tuple(imports)
+    def _tree(self, node: ast.AST, local: Scope, *left_out: str) -> object:
+        fields = {
+            name: value
+            for name, each in ast.iter_fields(node)
+            if each not in (None, []) and name not in ("ctx", "simple", *left_out)
+            if (value := self.read(each, local)) != []
+        }
+        return [type(node).__name__, fields]
 
-    def _quietly(self, nodes: Sequence[ast.expr]) -> None:
-        """Visit what is called or compared with, not handed on."""
-        for node in nodes:
-            if isinstance(node, ast.Name | ast.Attribute):
-                self._chain(node, handed=False)
-            elif isinstance(node, ast.Tuple):
-                self._quietly(node.elts)
-            else:
-                self.visit(node)
+    def _within(self, kind: str, node: object, local: Scope) -> object:
+        before, self.within = self.within, kind
+        tree = self.read(node, local)
+        self.within = before
+        return tree
 
-    def _all(self, nodes: Iterable[ast.AST]) -> None:
-        for node in nodes:
-            self.visit(node)
-
-    def _enter(self, node: Function | ast.ClassDef) -> tuple[int, bool]:
-        before = (len(self.scopes), self.opaque)
-        known = {last_name(each) for each in node.decorator_list} <= PLAIN_DECORATORS
-        self.opaque |= not known or bool(getattr(node, "keywords", []))
-        self.owners.append(node.name)
+    def _ClassDef(self, node: Function | ast.ClassDef, local: Scope) -> object:
         self.into.words.add(node.name)
-        return before
+        bounds = [(each, self._bounds(each, local)) for each in node.decorator_list]
+        bounds = [(e, to) for e, to in bounds if not _lead_to(CHECKS, to) | _lead_to(MARK, to)]
+        called = [(last_name(each), to) for each, to in bounds]
+        self.into.called += called if self.within != "function" else []
+        before = self.opaque, self.is_annotated
+        self.opaque |= not {name for name, _ in called} <= PLAIN_DECORATORS
+        self.opaque |= bool(getattr(node, "keywords", []))
+        self.is_annotated |= self.opaque or node.name in self.annotated
+        names, imports = bound_by(node.body)
+        bound = {name: tuple(each for each in imports if each.local == name) for name in names}
+        if isinstance(node, ast.ClassDef):
+            head = [self.read(node.bases, local), self.read(node.keywords, local)]
+            # a class hides nothing from its methods, and what it binds may be of the module before
+            inner = {**local, **{name: by for name, by in bound.items() if by}}
+        else:
+            returns = node.returns if self.is_annotated else None
+            head = [self.read(node.args, local), self.read(returns, local)]
+            inner = {**local, **dict.fromkeys(arguments_of(node.args), ()), **bound}
+        body = node.body[not self.opaque and is_documented(node.body) :]
+        kind = "class" if isinstance(node, ast.ClassDef) else "function"
+        decorators = self.read([each for each, _ in bounds], local)
+        tree = [type(node).__name__, node.name, decorators, *head, self._within(kind, body, inner)]
+        self.opaque, self.is_annotated = before
+        return tree
 
-    def _decorators(self, node: Function | ast.ClassDef) -> None:
-        for each in node.decorator_list:
-            if last_name(each) == "checked":
-                self._aside("check", each, [each], node.name)
-            else:
-                self.visit(each)
+    _FunctionDef = _AsyncFunctionDef = _ClassDef
 
-    def _aside(self, kind: Kind, node: ast.AST, marks: Sequence[ast.AST], *owners: str) -> None:
-        """Visit what looks at arguments: it hands nothing on."""
-        into, outer = self.into, self.part
-        handed, free_calls = set(into.handed), list(into.free_calls)
-        into.parts.append(Part(kind, node, frozenset({*self.owners, *owners})))
-        self.part = outer or node
-        self._all(marks)
-        self.part = outer
-        into.handed, into.free_calls = handed, free_calls
+    def _ListComp(self, node: Comprehension, local: Scope) -> object:
+        names, _ = bound_by([each.target for each in node.generators])
+        first = self.read(node.generators[0].iter, local)  # evaluated outside
+        return [first, self._tree(node, {**local, **dict.fromkeys(names, ())})]
 
-    def _leave(self, before: tuple[int, bool]) -> None:
-        depth, self.opaque = before
-        del self.scopes[depth:]
-        self.owners.pop()
+    _SetComp = _DictComp = _GeneratorExp = _ListComp
 
-    def _documented(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """The body without its docstring, which becomes a part."""
-        first = body[0]
-        if not (isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)):
-            return body
-        if isinstance(first.value.value, str) and not self.opaque:
-            self.into.parts.append(Part("docstring", first, frozenset(self.owners)))
-        return body[1:]
+    def _Name(self, node: ast.Name | ast.Attribute, local: Scope) -> object:
+        is_stored = not isinstance(node.ctx, ast.Load)
+        if not is_stored and id(node) not in self.called_only:
+            self.into.handed.add(last_name(node))
+        self.into.words.add(last_name(node))
+        parts = parts_of(node)
+        if not parts:
+            return self._tree(node, local)
+        self.into.words |= {*parts}
+        bounds = self._bounds(node, local)
+        if not bounds or (self.within == "class" and is_stored and len(parts) == 1):
+            if parts[0] not in local and not is_stored:
+                self.into.builtins.add(parts[0])
+            return ["Name", ".".join(parts)]
+        if _lead_to(CHECKS, bounds):
+            return ["Name", _type_of(bounds[0]) or parts[-1]]
+        for bound in (each for each in bounds if each.outside):
+            self.into.outside |= {*bound.outside.split("."), *parts[bound.parts :]}
+        self.into.references.append(bounds)
+        done = max(min(bound.parts for bound in bounds), 1)
+        return ["Name", len(self.into.references) - 1, *parts[done:]]
 
-    def _in_body(self, node: ast.stmt) -> None:
-        """A statement of the body of a function: one that only calls may be left out."""
-        plain = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-        self._optional("call", node) if plain else self.visit(node)
+    _Attribute = _Name
 
-    def _optional(self, kind: Kind, node: ast.AST | None) -> None:
-        if node is None:
-            return
-        outer = self.part
-        if kind == "call" or not self.opaque:
-            self.into.parts.append(Part(kind, node, frozenset(self.owners)))
-            self.part = outer or node
-        self.visit(node)
-        self.part = outer
+    def _bounds(self, node: ast.AST, local: Scope) -> list[Bound]:
+        """What a name, or what a call names, is bound to in modules; nothing for others."""
+        parts = parts_of(node.func if isinstance(node, ast.Call) else node)
+        if not parts or local.get(parts[0]) == ():
+            return []
+        bounds: list[Bound] = self.packages.resolve(self.module, parts, local.get(parts[0], ()))
+        return bounds
+
+    def _checks(self, node: object, local: Scope) -> bool:
+        """Whether a statement only calls a function that is marked to look at arguments, with what
+        calls nothing itself.
+        """
+        if not isinstance(node, ast.Expr) or not isinstance(call := node.value, ast.Call):
+            return False
+        parts = [each for part in (*call.args, *call.keywords) for each in ast.walk(part)]
+        calls = [each for each in parts if isinstance(each, ast.Call | ast.NamedExpr)]
+        bounds = self._bounds(call, local)
+        is_plain = {*map(last_name, calls)} <= {"len"}
+        return is_plain and bool(bounds) and all(map(self._is_marked, bounds))
+
+    def _is_marked(self, bound: Bound) -> bool:
+        node = getattr(bound.statement, "node", None)
+        decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
+        if bound.module is None or len(decorators) != 1:
+            return False
+        return _lead_to(MARK, self.packages.resolve(bound.module, parts_of(decorators[0])))
+
+    def _harmless(self, node: ast.Call | ast.Subscript, local: Scope) -> list[str]:
+        """A node as text if it asks `sys.modules` for a library by its name, or for the package of
+        a local variable, which no move changes.
+        """
+        match node:
+            case ast.Call(
+                func=ast.Attribute(table, "get"), args=[ast.Constant(str(name))]
+            ) | ast.Subscript(table, ast.Constant(str(name))) if {
+                bound.outside for bound in self._bounds(table, local)
+            } == {"sys"}:
+                is_library = name.partition(".")[0] not in self.packages.folders
+                return [ast.unparse(node)] if is_library and last_name(table) == "modules" else []
+            case ast.Subscript(ast.Call()):
+                asks = re.fullmatch(r"(\w+)\.__module__\.split\('\.'\)\[0\]", ast.unparse(node))
+                return [asks[0]] if asks and local.get(asks[1]) == () else []
+        return []
+
+
+def _lead_to(place: str, bounds: Sequence[Bound]) -> bool:
+    """Whether all are bound to names of a module, or to a certain one."""
+    return bool(bounds) and all(
+        each.is_from(place) or (each.module and f"{each.module.name}.{each.name}" == place)
+        for each in bounds
+    )
+
+
+def _type_of(bound: Bound) -> str:
+    """Of a name such as `Size`, which `ntpcompanion.checks` defines as `Annotated[int, ...]`, the
+    type; "" of another one.
+    """
+    value = getattr(getattr(bound.statement, "node", None), "value", None)
+    if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Tuple):
+        return ast.unparse(value.slice.elts[0])
+    return ""

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.hashing.bindings import absolute, imports_of
+from ntpcompanion.workflow.hashing.bindings import absolute, imports_within, parts_of
 
 # CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
 # end in a SystemError.
@@ -45,11 +45,10 @@ def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
         if `code` is not Python; as `ast.parse` does.
     """
     with ONE_PARSES:
-        nodes = list(ast.walk(ast.parse(code)))
-    statements = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)]
-    imports = [one for node in statements for one in imports_of(node)]
+        tree = ast.parse(code)
+    imports = [*imports_within(tree)]
     chains: dict[str, set[str]] = {one.local: set() for one in imports}
-    for root, attributes in _chains(nodes):
+    for root, attributes in _chains(ast.walk(tree)):
         if root in chains:
             chains[root].add(attributes or WHOLE)
     used = set[str]()
@@ -67,16 +66,9 @@ def _chains(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
     """Every `name.attribute.attribute` as the name and the dotted rest, "" for a name alone."""
     names = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute)]
     inner = {id(node.value) for node in names if isinstance(node, ast.Attribute)}
-    for node in names:
-        if id(node) in inner:
-            continue
-        attributes: list[str] = []
-        place: ast.expr = node
-        while isinstance(place, ast.Attribute):
-            attributes.append(place.attr)
-            place = place.value
-        if isinstance(place, ast.Name):
-            yield place.id, ".".join(reversed(attributes))
+    for parts in (parts_of(node) for node in names if id(node) not in inner):
+        if parts:
+            yield parts[0], ".".join(parts[1:])
 
 
 def not_python(path: Path, error: BaseException) -> WorkflowError:

@@ -145,7 +145,7 @@ def _bring_up_to_date(
         notes += _execute_one(run, folder, lambda cell: notify(run, "cell", cell, cells), workers)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         notify(run, "failed", 0, cells)
-        where = "" if isinstance(error, WorkflowError) else f"{_name(run)}: "
+        where = "" if isinstance(error, WorkflowError) else f"{run.title}: "
         return Outcome(run, "failed", time.perf_counter() - began, f"{where}{error}")
     notify(run, "done", cells, cells)
     return Outcome(run, "done", time.perf_counter() - began, notes=tuple(notes))
@@ -252,10 +252,6 @@ def _undeclared(run: Run, job: Job) -> Undeclared:
     )
 
 
-def _name(run: Run) -> str:
-    return f"Notebook {run.notebook.name!r} ({run.profile})"
-
-
 def _run_worker(
     run: Run,
     command: list[str],
@@ -274,7 +270,7 @@ def _run_worker(
     ended = workers.run(command, receive)
     if isinstance(last, Done):
         return last
-    where = _name(run)
+    where = run.title
     if isinstance(last, Failed):
         shown = plain(last.traceback) or last.source
         hints = "".join(f"\n{hint}" for hint in undeclared.after_failure(last.error, last.absent))
@@ -294,14 +290,9 @@ def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode
             cell.metadata.pop(entry, None)
         cell["id"] = f"cell-{index:03d}"
         if is_injected(cell):
-            cell.source = "\n".join(
-                _explained(line, source)
-                for line in cell.source.splitlines()
-                if not line.startswith("#")
-            )
+            lines = [line for line in cell.source.splitlines() if not line.startswith("#")]
+            parameters = [source.parameters.get(line.partition(" = ")[0]) for line in lines]
+            meanings = [getattr(parameter, "meaning", "") for parameter in parameters]
+            pairs = zip(lines, meanings, strict=True)
+            cell.source = "\n".join(f"{line}  # {text}" if text else line for line, text in pairs)
     return node
-
-
-def _explained(line: str, source: Notebook) -> str:
-    parameter = source.parameters.get(line.partition(" = ")[0])
-    return f"{line}  # {parameter.meaning}" if parameter and parameter.meaning else line

@@ -72,18 +72,14 @@ def key(parts: KeyParts) -> str:
 def what_changed(old: KeyParts, new: KeyParts) -> list[str]:
     """A line for each part that differs, with the file, library or parameter named."""
     lines = []
-    for part in new:
-        before, after = old.get(part), new[part]
-        if before == after:
-            continue
-        if not isinstance(after, dict) or not isinstance(before, dict):
-            lines.append(
-                f"{part}: changed" if len(str(after)) > 20 else f"{part}: {before} → {after}"
-            )
-            continue
-        for name in sorted({*before, *after}):
-            if before.get(name) != after.get(name):
-                lines.append(f"{part}: {_difference(name, before, after)}")
+    for part, after in new.items():
+        before = old.get(part)
+        if isinstance(after, dict) and isinstance(before, dict):
+            names = sorted(n for n in {*before, *after} if before.get(n) != after.get(n))
+            lines += [f"{part}: {_difference(name, before, after)}" for name in names]
+        elif before != after:
+            long = len(str(after)) > 20
+            lines.append(f"{part}: changed" if long else f"{part}: {before} → {after}")
     return lines
 
 
@@ -95,20 +91,14 @@ def input_hashes(
 
     Raises WorkflowError for a file that is missing, and for a record that was edited.
     """
-    return {
-        name: _results_hash(path) if name.startswith(RECORD) else _content_hash(path)
-        for name, path in input_files(project, notebook, parameters).items()
-    }
+    inputs = input_files(project, notebook, parameters)
+    return {name: _content_hash(name, path) for name, path in inputs.items()}
 
 
-def _content_hash(path: Path) -> str:
-    if path.is_dir():
-        return sha256(canonical_json(file_digests({"": path})))
-    return sha256(read_input(path))
-
-
-def _results_hash(path: Path) -> str:
-    return sha256(canonical_json(read_sealed(path).get("results")))
+def _content_hash(name: str, path: Path) -> str:
+    if name.startswith(RECORD):
+        return sha256(canonical_json(read_sealed(path).get("results")))
+    return sha256(canonical_json(file_digests({"": path})) if path.is_dir() else read_input(path))
 
 
 def input_files(
@@ -152,11 +142,8 @@ def require_laid_out(
         for name, path in inputs.items()
         if not path.is_dir() and not name.startswith(RECORD)
     }
-    if (
-        same[0] != same[1]
-        or files != parts["files"]
-        or not within.items() <= parts["inputs"].items()
-    ):
+    fits = same[0] == same[1] and files == parts["files"]
+    if not fits or not within.items() <= parts["inputs"].items():
         raise WorkflowError(
             f"Notebook {notebook.name!r}: its files or modules changed while they were copied. "
             "Nothing was stored; run it again."
@@ -206,15 +193,17 @@ def _name(project: Project, path: str) -> str:
     return place.relative_to(root).as_posix() if place.is_relative_to(root) else path
 
 
-def is_whole_folder(project: Project, path: Path) -> bool:
-    """Whether a path is that of a folder that an input may name: not one that holds the project."""
-    return os.path.isdir(path) and not project.root.resolve().is_relative_to(os.path.realpath(path))
+def may_be_input(project: Project, path: Path) -> bool:
+    """Whether a path is that of a file, or of a folder that does not hold the project."""
+    # unlike `Path.is_file`, it takes every text: one that is too long for a name is not a file
+    return os.path.isfile(path) or (
+        os.path.isdir(path) and not project.root.resolve().is_relative_to(os.path.realpath(path))
+    )
 
 
 def _input_path(project: Project, name: str, value: object, notebook: Notebook) -> Path:
     path = project.root / user_path(value)
-    # unlike `Path.is_file`, it takes every text: one that is too long for a name is not a file
-    if os.path.isfile(path) or is_whole_folder(project, path):
+    if may_be_input(project, path):
         return path
     try:
         spec = importlib.util.find_spec(str(value))
@@ -223,14 +212,13 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
     if spec is None or not spec.origin or not Path(spec.origin).is_file():
         known = notebook.parameters[name].domain
         words = [word for word in known.words if word != FILE] if known else []
+        if words:
+            fault = f"none of {', '.join(words)}, and no file.{nearest(str(value), words)}"
+        else:
+            fault = f"neither a file nor a Python module.{nearest(path.name, names_beside(path))}"
+            fault += " Give the path of a file or folder."
         raise WorkflowError(
-            f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is "
-            + (
-                f"none of {', '.join(words)}, and no file.{nearest(str(value), words)}"
-                if words
-                else "neither a file nor a Python module."
-                f"{nearest(path.name, names_beside(path))} Give the path of a file or folder."
-            )
+            f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is {fault}"
         )
     return Path(spec.origin)
 

@@ -60,9 +60,7 @@ class Result:
     @property
     def took(self) -> str:
         """Its duration, with two digits where it is short."""
-        return (
-            f"{self.seconds:.1f} seconds" if self.seconds < 9.95 else f"{self.seconds:.0f} seconds"
-        )
+        return f"{self.seconds:.{int(self.seconds < 9.95)}f} seconds"
 
     def save(self, path: Path) -> None:
         """Write the file, sealed with a checksum."""
@@ -84,12 +82,8 @@ class Result:
                 "notebook again."
             )
         try:
-            return cls(
-                **{
-                    **data,
-                    "measurements": [Measurement.from_json(item) for item in data["measurements"]],
-                }
-            )
+            measured = [Measurement.from_json(item) for item in data.pop("measurements")]
+            return cls(**data, measurements=measured)
         except (TypeError, ValueError) as error:
             raise WorkflowError(f"{path}: {error} Run the notebook again.") from error
 
@@ -102,17 +96,11 @@ def outputs_digest(node: nbformat.NotebookNode) -> str:
     """
     cells = [cell for cell in code_cells(node) if "parameters" not in tags(cell)]
     ran = [
-        [
-            cell.source,
-            cell.execution_count,
-            is_injected(cell),
-            [_bare(output) for output in cell.outputs],
-        ]
-        for cell in cells
+        [each.source, each.execution_count, is_injected(each), [*map(_bare, each.outputs)]]
+        for each in cells
     ]
-    return sha256(
-        canonical_json([node.metadata.get("kernelspec"), node.metadata.get("language_info"), ran])
-    )
+    kernel = [node.metadata.get(name) for name in ("kernelspec", "language_info")]
+    return sha256(canonical_json([*kernel, ran]))
 
 
 def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measurement]:
@@ -120,14 +108,8 @@ def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measure
 
     Raises WorkflowError if `measure` would not make one of them, or if one claim comes twice.
     """
-    outputs = [output for cell in written_cells(node) for output in cell.outputs]
-    shown = [
-        output["data"][MEASUREMENT_MIME]
-        for output in outputs
-        if MEASUREMENT_MIME in output.get("data", {})
-    ]
     try:
-        measurements = [Measurement.from_json(data) for data in shown]
+        measurements = [Measurement.from_json(data) for data in _shown(node, MEASUREMENT_MIME)]
     except ValueError as error:
         raise WorkflowError(
             f"Notebook {name!r} shows what is not a measurement: {error} Only `measure` makes them."
@@ -171,8 +153,7 @@ def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> N
     """Raises WorkflowError if an executed notebook shows a record that its front matter does not
     list: nobody would see it change.
     """
-    data = [output.get("data", {}) for cell in written_cells(node) for output in cell.outputs]
-    shown = {entry[RECORD_MIME]["name"] for entry in data if RECORD_MIME in entry}
+    shown = {record["name"] for record in _shown(node, RECORD_MIME)}
     if stray := sorted(shown - set(notebook.settings.get("records", []))):
         raise WorkflowError(
             f"Notebook {notebook.name!r} shows the record {', '.join(stray)}, which its front "
@@ -180,6 +161,11 @@ def require_listed_records(node: nbformat.NotebookNode, notebook: Notebook) -> N
             f"add `ntp: {{records: [{', '.join(stray)}]}}`, so that a new record runs the notebook "
             "again."
         )
+
+
+def _shown(node: nbformat.NotebookNode, kind: str) -> list[Any]:
+    data = [output.get("data", {}) for cell in written_cells(node) for output in cell.outputs]
+    return [each[kind] for each in data if kind in each]
 
 
 def draw(output: nbformat.NotebookNode, html: str) -> None:

@@ -25,9 +25,9 @@ from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
     LIBRARIES_USED,
     KeyParts,
-    is_whole_folder,
     key,
     key_parts,
+    may_be_input,
     what_changed,
 )
 from ntpcompanion.workflow.running.results import Result, collect_measurements, outputs_digest
@@ -54,6 +54,11 @@ class Run:
         usual = self.project.runs(self.profile, custom=bool(self.overrides))
         variant = "-" + sha256(canonical_json(self.overrides))[:8] if self.overrides else ""
         return (self.folder or usual) / (self.notebook.name + variant)
+
+    @property
+    def title(self) -> str:
+        """What it is called in a sentence."""
+        return f"Notebook {self.notebook.name!r} ({self.profile})"
 
     @property
     def page(self) -> Path:
@@ -139,14 +144,11 @@ def stale_reasons(run: Run) -> list[str]:
     parts = present_parts(run, result)
     if result.key != key(parts):
         return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]
-    if result.outputs != outputs_digest(node) or result.measurements != collect_measurements(
-        node, run.notebook.name
-    ):
-        return [
-            f"{run.page.name} does not match {run.results.name}: one of them was changed or "
-            "half-written"
-        ]
-    return []
+    measured = collect_measurements(node, run.notebook.name)
+    if result.outputs == outputs_digest(node) and result.measurements == measured:
+        return []
+    names = f"{run.page.name} does not match {run.results.name}"
+    return [f"{names}: one of them was changed or half-written"]
 
 
 def present_parts(run: Run, result: Result) -> KeyParts:
@@ -181,35 +183,29 @@ def _absolute_inputs(
             continue
         path, root = user_path(settled[name]), project.root
         place = Path(os.path.normpath(root / path))
-        if _exists(project, place):
+        if may_be_input(project, place):
             if not place.is_relative_to(root) or str(path) != str(settled[name]):
                 settled[name] = str(place)
             elif path.is_absolute():  # it is laid out by its path below the root
                 settled[name] = place.relative_to(root).as_posix()
-        elif _exists(project, path):
+        elif may_be_input(project, path):
             settled[name] = str(path.resolve())
     return settled
-
-
-def _exists(project: Project, path: Path) -> bool:
-    return os.path.isfile(path) or is_whole_folder(project, path)
 
 
 def _require_listed_inputs(
     notebook: Notebook, parameters: Mapping[str, object], project: Project
 ) -> None:
-    for name, value in parameters.items():
-        if name in notebook.settings.get("inputs", []):
-            continue
-        for text in [value] if isinstance(value, str) else value if isinstance(value, list) else []:
-            if (
-                isinstance(text, str)
-                and text
-                and os.path.isfile(project.root / os.path.expanduser(text))
-            ):
-                raise WorkflowError(
-                    f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} names a file, but "
-                    f"is not an input. Add `{name}` to the front "
-                    "matter, `ntp: {inputs: [...]}`, so that the notebook runs again when the file "
-                    "changes."
-                )
+    listed = notebook.settings.get("inputs", [])
+    for name, value in ((n, v) for n, v in parameters.items() if n not in listed):
+        texts = [
+            each
+            for each in (value if isinstance(value, list) else [value])
+            if isinstance(each, str) and each
+        ]
+        if any(os.path.isfile(project.root / os.path.expanduser(text)) for text in texts):
+            raise WorkflowError(
+                f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} names a file, but is "
+                f"not an input. Add `{name}` to the front matter, `ntp: {{inputs: [...]}}`, so "
+                "that the notebook runs again when the file changes."
+            )

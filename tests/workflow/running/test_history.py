@@ -47,11 +47,6 @@ def test_the_same_values_are_kept_once_and_other_builds_beside_them(toy):
     assert append_entry(toy.project, later) is None, "a rerun without change adds nothing"
 
 
-def test_smoke_numbers_are_refused(toy):
-    with pytest.raises(WorkflowError, match=r"smoke profile .* numbers are not results"):
-        entry(toy, profile="smoke", toy_half=0.5)
-
-
 def test_an_entry_is_of_one_machine(toy):
     one, other = result("coin", toy_half=0.5), result("words", toy_words=3.0)
     one.hardware.update({"processor": "one", "cores": 2})

@@ -13,7 +13,6 @@ from ntpcompanion.workflow.running.job import (
     Cell,
     Done,
     Failed,
-    Job,
     line_of,
     parse,
     socket_folder,
@@ -24,13 +23,6 @@ SAID = (
     Done([0.1, 2], 1, {"a": ["b"]}, ["c"], ["d"], ["e"], ["f"]),
     Failed(1, "f()", "E: x\n", "\u2028\x1e", ["g"]),
 )
-
-
-def test_a_job_is_what_was_written(tmp_path):
-    texts = dict.fromkeys(("notebook", "folder", "fonts", "output", "sockets"), "→")
-    made = Job(**texts, parameters={"n": 3}, import_path=["a"], readable=["b"], cell_timeout=None)
-    assert made.write(tmp_path / "new" / "job.json")[-1] == str(tmp_path / "new" / "job.json")
-    assert Job.read(tmp_path / "new" / "job.json") == made
 
 
 @pytest.mark.parametrize("message", SAID)

@@ -84,8 +84,3 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     assert "ipykernel" in done.modules
     assert len(done.cell_seconds) == 2
     assert all(0 <= each < 30 for each in done.cell_seconds)
-
-
-def test_the_memory_is_unknown_on_windows(monkeypatch):
-    monkeypatch.setattr(worker, "resource", None)
-    assert worker._peak_memory() == 0

@@ -1,13 +1,11 @@
 """Workers of a toy project: each a process of its own, and none outlives the command."""
 
-import os
 import shutil
 import threading
 import time
 from pathlib import Path
 
 import nbformat
-import psutil
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
@@ -102,16 +100,3 @@ def test_after_the_cut_nothing_begins(started):
         end, said, printed = started(crew, "print(1)")
     assert end.code != 0
     assert (said, printed) == ([], [])
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs `os.fork`")
-def test_what_a_cell_leaves_running_is_not_waited_for(started):
-    left = (
-        "import os, time\npid = os.fork()\nif not pid:\n    os.setsid()\n    time.sleep(600)\n"
-        "print(pid)"
-    )
-    with Lifeline() as lifeline:
-        crew = Workers(started.project, lifeline)
-        end, said, (pid,) = started(crew, left)
-    assert (end.code, type(said[-1])) == (0, Done), end.errors
-    psutil.Process(int(pid)).kill()
