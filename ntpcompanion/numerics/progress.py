@@ -10,10 +10,9 @@ import numpy as np
 @dataclass(frozen=True)
 class Round:
     """A round of a search without a proof yet, as a `callback` sees it: its `number` from 1,
-    `iterations` so far in the unit of the solver's `max_iterations`, and `seconds` since the begin.
-
-    `gap` is the distance from a proof, in the unit of the `gap` that the solver returns; infinite
-    before it is known.
+    `iterations` so far in the unit of the solver's `max_iterations`, and `seconds` since the search
+    began. `gap` is the distance from a proof in the unit of the `gap` that the solver returns,
+    infinite before it is known.
     """
 
     number: int

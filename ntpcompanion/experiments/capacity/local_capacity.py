@@ -65,18 +65,6 @@ class Result(experiment.Result):
         return int((self.table["rank"] - self.table.generic).abs().max())
 
     @property
-    def onto_error(self) -> int:
-        """Largest difference of ⌊(k − m)/(V − 1)⌋ and the most contexts with rank N (V − 1)."""
-        onto = self.table[self.table["rank"] == self.table.N * (self.table.V - 1)]
-        largest = onto.groupby(["V", "activation"])[["N", "max_contexts"]].max()
-        return int((largest.N - largest.max_contexts).abs().max())
-
-    @property
-    def last_error(self) -> int:
-        """Largest difference of a rank of the last layer alone and (V − 1) min(N, m)."""
-        return max(abs(one.last - (one.V - 1) * min(one.N, one.m)) for one in self.networks)
-
-    @property
     def power_error(self) -> int:
         """The same of k − 2m and the rank of the power, for three times as many contexts."""
         powers = [one for one in self.networks if one.activation == "cube"]

@@ -113,13 +113,6 @@ class Result(experiment.Result):
         exact = [bracket_counting.success_probability(self.plan.length, n) for n in range(1, 65)]
         return np.array([float(p - 1 + Fraction(1, 2**n)) for n, p in enumerate(exact, 1)])
 
-    @property
-    def exact_gap(self) -> Effect:
-        """How often a head on counting neurons is exact after four strings, less the formula."""
-        row = self._row("transferable", 4)
-        gap = row.exact - self.expected.exact[4]
-        return estimate(gap, row.exact_stderr, self.plan.draws)
-
     def error(self, solution: str, strings: int) -> Effect:
         """The error of heads on a network."""
         row = self._row(solution, strings)

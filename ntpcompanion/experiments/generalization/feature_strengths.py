@@ -168,11 +168,6 @@ class Result(experiment.Result):
         table = self.table[self.table.model.isin(COMPARED[:2])]
         return float(100 * (1 - (table.reached / table.loss).min()))
 
-    @property
-    def exchangeable_error(self) -> float:
-        """The largest difference of the quotient of exchangeable features from 1."""
-        return float(np.abs(self.of("exchangeable", "ratio") - 1).max())
-
 
 def run(plan: Plan) -> Result:
     """Train models by descent and by SAM with several radii, and compare them at equal loss.

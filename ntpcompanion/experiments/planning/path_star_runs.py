@@ -129,9 +129,9 @@ def _row(plan: Plan, result: Result, length: int | None) -> dict[str, object]:
     return row
 
 
-def _order(result: Result, task: int, level: float = 0.9) -> int | None:
-    first = _first_step(result, task, lambda accuracy: accuracy[FIRST_NODE] >= level)
-    late = _first_step(result, task, lambda accuracy: accuracy[-2] >= level)
+def _order(result: Result, task: int) -> int | None:
+    first = _first_step(result, task, lambda accuracy: accuracy[FIRST_NODE] >= 0.9)
+    late = _first_step(result, task, lambda accuracy: accuracy[-2] >= 0.9)
     if late is None:
         return None
     return (result.evaluations[-1].step if first is None else first) - late

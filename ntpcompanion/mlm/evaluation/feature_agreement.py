@@ -40,9 +40,9 @@ def canonical_correlations(
 def explained_variance(
     first: Annotated[Float[Tensor, "n d"], Finite], second: Annotated[Float[Tensor, "n k"], Finite]
 ) -> float:
-    """R² of an affine map from the first features to the second: the fraction of their variance
-    that it explains, in which directions of large variance count most. Raises ValueError for other
-    shapes, or what is not finite.
+    """R², the fraction of the variance of the second features that an affine map of the first
+    explains; directions of large variance count most. Raises ValueError for other shapes, or what
+    is not finite.
     """
     basis, target = _orthonormal(first, 1e-6), second.double() - second.double().mean(0)
     return float((basis.T @ target).square().sum() / target.square().sum())

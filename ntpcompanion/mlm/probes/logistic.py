@@ -255,8 +255,8 @@ def _searched(
     problems: LogisticProblems, state: _State, direction: Tensor
 ) -> tuple[_State, Bool[Tensor, "k"]]:
     """The states after a step along the direction, and which problems accept one, by Armijo's
-    condition. Where the decrease is below rounding, they accept the approximate condition of Hager
-    and Zhang 2005 instead. A rejected step shrinks to the zero of the secant of the slope, within a
+    condition. Where the decrease is below rounding, the approximate condition of Hager and Zhang
+    2005 takes its place. A rejected step shrinks to the zero of the secant of the slope, within a
     tenth and a half.
     """
     slope = (state.gradient * direction).sum((1, 2), dtype=torch.float64)
