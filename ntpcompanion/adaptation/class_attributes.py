@@ -140,7 +140,7 @@ def best_delta(means: Pair, deviations: Deviations) -> float:
     Raises
     ------
     ValueError
-        as `balanced_error`, and where the positive class does not have the larger mean.
+        deviations that are not positive, or a positive class without the larger mean.
 
     Notes
     -----

@@ -206,7 +206,14 @@ def learning_curve(
     kernel = features @ features.T
     drawn = rng.integers(len(targets), size=(draws, max(sizes)))
     errors = np.array([_errors(kernel, targets, drawn[:, :n]) for n in sizes])
-    exact = (errors < no_error).mean(1)
+    return curve_of_draws(sizes, errors, no_error)
+
+
+def curve_of_draws(
+    sizes: Sequence[int], errors: Float[np.ndarray, "k draws"], no_error: float
+) -> LearningCurve:
+    """Means over the draws, and their standard errors; below `no_error` an error counts as none."""
+    draws, exact = errors.shape[1], (errors < no_error).mean(1)
     return LearningCurve(
         np.array(sizes),
         errors.mean(1),

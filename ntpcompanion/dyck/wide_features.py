@@ -8,7 +8,13 @@ import numpy as np
 from jaxtyping import Float
 
 from ntpcompanion.checks import Positive, checked
-from ntpcompanion.dyck.bracket_counting import RANK_TOLERANCE, Draws, LearningCurve, Sizes
+from ntpcompanion.dyck.bracket_counting import (
+    RANK_TOLERANCE,
+    Draws,
+    LearningCurve,
+    Sizes,
+    curve_of_draws,
+)
 from ntpcompanion.dyck.sentences import Even
 
 # What acts as a ridge in the limit T → ∞, in units of the slope: see `limiting_error`.
@@ -106,14 +112,7 @@ def wide_learning_curve(
     kernel, squared = arc_cosine_kernel(T), squared_kernel(T)
     strings = rng.choice(np.array([-1, 1]), (draws, max(sizes), T))
     errors = np.array([[_error(kernel, squared, s[:n]) for s in strings] for n in sizes])
-    exact = (errors < 1e-12).mean(1)
-    return LearningCurve(
-        np.array(sizes),
-        errors.mean(1),
-        errors.std(1, ddof=1) / draws**0.5,
-        exact,
-        np.sqrt(exact * (1 - exact) / draws),
-    )
+    return curve_of_draws(sizes, errors, no_error=1e-12)
 
 
 @checked

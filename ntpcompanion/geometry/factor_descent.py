@@ -4,21 +4,16 @@ finite time, beside the minimizers of the ridge path.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from jaxtyping import Float
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import INCREASING, Length, NotNegative, Positive, Range, checked
 from ntpcompanion.geometry.geometry_bounds import Distributions, excess_and_gradient
 from ntpcompanion.linear.dynamics.optimizers import Adam, plain
-from ntpcompanion.validation import (
-    as_integer,
-    as_matrix,
-    as_number,
-    as_positive,
-    check_choice,
-)
+from ntpcompanion.validation import as_matrix
 
 ADAM_DECAY = 0.9, 0.999
 ADAM_EPSILON = 1e-8
@@ -49,15 +44,16 @@ class FactorRun:
         return self.contexts @ np.swapaxes(self.words, 1, 2)
 
 
+@checked
 def train_factors(
     next_token: ArrayLike,
     weight: ArrayLike,
     contexts: ArrayLike,
     words: ArrayLike,
     *,
-    step_size: float,
-    keep: Sequence[int],
-    ridge: float = 0.0,
+    step_size: Positive,
+    keep: Annotated[Sequence[int], Length(), Range(0), INCREASING],
+    ridge: NotNegative = 0.0,
     method: Literal["gd", "adam"] = "gd",
 ) -> FactorRun:
     """Minimize CE(H Wᵀ) + λ/2 (‖W‖² + ‖H‖²) by full-batch gradient descent or Adam.
@@ -107,14 +103,10 @@ def train_factors(
     m, vocab_size = distributions.probabilities.shape
     H = as_matrix("contexts", contexts, (m, None))
     W = as_matrix("words", words, (vocab_size, H.shape[1]))
-    step_size = as_positive("step_size", step_size)
-    ridge = as_number("ridge", ridge, 0.0)
-    check_choice("method", method, ("gd", "adam"))
-    wanted = _as_rising("keep", keep)
     x = np.concatenate([H, W])
     update = Adam(x.shape, *ADAM_DECAY, ADAM_EPSILON) if method == "adam" else plain
     snapshots, losses = [], []
-    for step in range(wanted[-1] + 1):
+    for step in range(keep[-1] + 1):
         H, W = x[:m], x[m:]
         excess, slope = excess_and_gradient(H @ W.T, distributions)
         if not np.isfinite(excess):
@@ -122,16 +114,9 @@ def train_factors(
                 f"`step_size` = {step_size:g} is too large: the loss is not finite after {step} "
                 "steps."
             )
-        if step in wanted:
+        if step in keep:
             snapshots.append(x)
             losses.append(excess)
         x = x - update(np.concatenate([slope @ W, slope.T @ H]) + ridge * x, step_size)
     factors = np.stack(snapshots)
-    return FactorRun(wanted, factors[:, :m], factors[:, m:], np.array(losses))
-
-
-def _as_rising(name: str, values: Sequence[int]) -> tuple[int, ...]:
-    rising = tuple(as_integer(f"{name}[{i}]", value, 0) for i, value in enumerate(values))
-    if not rising or list(rising) != sorted(set(rising)):
-        raise ValueError(f"`{name}` must be rising steps, at least one, got {list(values)!r}.")
-    return rising
+    return FactorRun(tuple(keep), factors[:, :m], factors[:, m:], np.array(losses))

@@ -4,13 +4,15 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.geometry.supports import as_support
 from ntpcompanion.linear.tables.contexts import draw_supports
-from ntpcompanion.validation import as_integer, check_generator
+from ntpcompanion.linear.thresholds.kinematic import Support, Vocabulary
 
 
+@checked
 def random_supports(
-    num_contexts: int, vocab_size: int, support_size: int, rng: np.random.Generator
+    num_contexts: Size, vocab_size: Vocabulary, support_size: Support, rng: np.random.Generator
 ) -> Bool[np.ndarray, "m V"]:
     """Independent uniform supports of one size.
 
@@ -46,16 +48,13 @@ def random_supports(
     >>> random_supports(4, 5, 2, np.random.default_rng(0)).sum(axis=1).tolist()
     [2, 2, 2, 2]
     """
-    as_integer("num_contexts", num_contexts, 1)
-    as_integer("vocab_size", vocab_size, 2)
-    as_integer("support_size", support_size, 1, vocab_size - 1, "(`vocab_size` − 1)")
-    check_generator("rng", rng)
     support = np.zeros((num_contexts, vocab_size), dtype=bool)
     chosen = draw_supports(num_contexts, vocab_size, support_size, rng)
     np.put_along_axis(support, chosen, True, axis=1)
     return support
 
 
+@checked
 def random_distributions(support: ArrayLike, rng: np.random.Generator) -> Float[np.ndarray, "m V"]:
     """A distribution for each context, uniform among those with its support (Dirichlet(1)).
 
@@ -85,7 +84,6 @@ def random_distributions(support: ArrayLike, rng: np.random.Generator) -> Float[
     ([1.0, 1.0], [[True, True, False], [False, False, True]])
     """
     inside = as_support("support", support)
-    check_generator("rng", rng)
     # independent exponential numbers over their sum are uniform on the simplex
     weights = np.where(inside, rng.standard_exponential(inside.shape), 0.0)
     return weights / weights.sum(axis=1, keepdims=True)

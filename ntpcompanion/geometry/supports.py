@@ -9,9 +9,11 @@ import numpy as np
 from jaxtyping import Bool, Float
 from numpy.typing import ArrayLike
 
+from ntpcompanion.checks import checked
 from ntpcompanion.linear.separability.ties import centre
 from ntpcompanion.linear.tables.contexts import as_distributions
-from ntpcompanion.validation import as_integer, as_matrix
+from ntpcompanion.linear.thresholds.kinematic import Support, Vocabulary
+from ntpcompanion.validation import as_matrix
 
 # Entries of the polar factor up to this are zero: multipliers of 1e-12 would not move an optimum.
 ROUNDING = 1e-12
@@ -114,7 +116,8 @@ def centred_support(support: ArrayLike) -> Float[np.ndarray, "m V"]:
     return inside - inside.mean(axis=1, keepdims=True)
 
 
-def all_supports(vocab_size: int, support_size: int) -> Bool[np.ndarray, "m V"]:
+@checked
+def all_supports(vocab_size: Vocabulary, support_size: Support) -> Bool[np.ndarray, "m V"]:
     """Every support of `support_size` among `vocab_size` tokens once, in lexicographic order.
 
     Parameters
@@ -144,8 +147,6 @@ def all_supports(vocab_size: int, support_size: int) -> Bool[np.ndarray, "m V"]:
     >>> all_supports(3, 2).astype(int).tolist()
     [[1, 1, 0], [1, 0, 1], [0, 1, 1]]
     """
-    as_integer("vocab_size", vocab_size, 2)
-    as_integer("support_size", support_size, 1, vocab_size - 1, "(`vocab_size` − 1)")
     rows: list[tuple[int, ...]] = []
     for chosen in combinations(range(vocab_size), support_size):
         rows.append(chosen)

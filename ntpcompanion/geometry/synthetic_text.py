@@ -1,21 +1,17 @@
 """The synthetic text of Zhao et al. (2024): how random its next tokens are given their contexts."""
 
-from typing import SupportsIndex
-
 import numpy as np
 from jaxtyping import Float
 from scipy.special import entr
 
-from ntpcompanion.validation import as_integer, check_generator
+from ntpcompanion.checks import Size, checked
 
 MAX_REPEATS = 4  # times that a token follows a context in the released code, where it can
 
 
+@checked
 def synthetic_floors(
-    tables: SupportsIndex,
-    contexts: SupportsIndex,
-    tokens: SupportsIndex,
-    rng: np.random.Generator,
+    tables: Size, contexts: Size, tokens: Size, rng: np.random.Generator
 ) -> Float[np.ndarray, " tables"]:
     """The entropy of the next token given its context, in random tables in which each possible
     token follows a context one to four times, all equally often, as in the released code.
@@ -51,10 +47,7 @@ def synthetic_floors(
     >>> bool(floors.max() < np.log(3))
     True
     """
-    sizes = {"tables": tables, "contexts": contexts, "tokens": tokens}
-    shape = tuple(as_integer(name, size, 1) for name, size in sizes.items())
-    check_generator("rng", rng)
-    counts = rng.integers(1, MAX_REPEATS + 1, size=shape)
+    counts = rng.integers(1, MAX_REPEATS + 1, size=(tables, contexts, tokens))
     often = counts.sum(axis=2, keepdims=True)
     entropies = often[..., 0] * entr(counts / often).sum(axis=2)
     return entropies.sum(axis=1) / often.sum(axis=(1, 2))

@@ -52,18 +52,12 @@ _INVISIBLE = regex.compile(r"\p{Word_Break=Format}+")  # soft hyphens, marks of 
 
 @checked
 def split_words(text: str) -> list[str]:
-    """The words of a text, in order and in lower case.
+    """The words of a text, in order and in lower case, as the notes of `split_text` define them.
+    "sys.path" are two words, and "2's" is one.
 
-    A word is what lies between two of Unicode's word boundaries (UAX 29) and begins with a letter,
-    a digit or an underscore. Exceptions:
-
-    - Full stops, commas, colons, semicolons and spaces always separate ("sys.path" are two words).
-    - Apostrophes join digits and underscores, too, as they join letters ("2's" is one word).
-    - Letters are composed (NFC) first, and soft hyphens and marks of direction left out, so that a
-      word is one word however it was typed.
-
-    Where a script has no spaces between words, as in Chinese, Japanese and Thai, each character is
-    a word, but runs of Katakana stay together. Raises `ValueError` for what is not a text.
+    Besides, runs of Katakana stay together. Letters are composed (NFC) first, and soft hyphens and
+    marks of direction left out, so that a word is one word however it was typed. Raises
+    `ValueError` for what is not a text.
     """
     composed = unicodedata.normalize("NFC", text.lower())
     return _WORD.findall(_INVISIBLE.sub("", composed))
