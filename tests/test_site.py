@@ -1,6 +1,4 @@
-"""Pages of the real book, rendered from its smoke run and read as a browser reads them; and proof
-that this reading finds faults.
-"""
+"""Pages of the real book, rendered from its smoke run and read as a browser reads them."""
 
 from contextlib import contextmanager
 from pathlib import Path

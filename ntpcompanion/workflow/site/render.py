@@ -73,13 +73,14 @@ def require_jupyter_book_1() -> None:
     """Raises WorkflowError unless a Jupyter Book of version 1 is installed, and what reads the
     pages and the bibliography besides.
     """
-    if absent := [name for name in READERS if find_spec(name.replace("-", "_")) is None]:
-        raise _absent(absent)
-    if int((installed := version("jupyter-book")).split(".")[0]) > 1:
+    absent = [name for name in READERS if find_spec(name.replace("-", "_")) is None]
+    if READERS[0] not in absent and int((installed := version(READERS[0])).split(".")[0]) > 1:
         raise WorkflowError(
-            f"Jupyter Book {installed} is installed: version 2 ignores `_config.yml`, builds "
+            f"jupyter-book {installed} is installed: version 2 ignores `_config.yml`, builds "
             "nothing and exits 0. Install `jupyter-book<2`."
         )
+    if absent:
+        raise _absent(absent)
 
 
 def _absent(names: list[str]) -> WorkflowError:
