@@ -53,24 +53,8 @@ def test_data_sets_side_by_side_are_those_alone(rng):
         np.testing.assert_allclose(both.decoder[:, k], alone.decoder)
 
 
-def test_the_decoder_grows_along_the_difference_of_the_means(rng):
-    drawn = plant_tokens(rng, count=6, length=3, dim=20)
-    path = train_jointly(drawn.sequences, method="ngd", learning_rate=0.5, keep=[400])
-    u = path.decoder[0]
-    cosine = u @ drawn.decoder / np.linalg.norm(u) / np.linalg.norm(drawn.decoder)
-    assert cosine > 0.999
-    assert path.log_loss[0] == pytest.approx(-np.linalg.norm(u) / np.sqrt(2), rel=0.03)
-
-
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_arguments_are_refused(rng):
     data = plant_tokens(rng, count=4, length=3, dim=6).sequences
-    right = {"method": "gd", "learning_rate": 1.0, "keep": [1]}
-    for wrong, message in (
-        ({"method": "polyak"}, "`method` must be one of 'gd', 'ngd'"),
-        ({"learning_rate": -1.0}, "`learning_rate` must be positive"),
-        ({"decay": -0.5}, "`decay` must be at least 0"),
-        ({"keep": [2, 1]}, "`keep` must be increasing"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            train_jointly(data, **(right | wrong))
+    with pytest.raises(ValueError, match="`keep` must be increasing"):
+        train_jointly(data, method="gd", learning_rate=1.0, keep=[2, 1])

@@ -60,10 +60,6 @@ def test_planted_tokens_are_as_described(rng):
 @pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_data_are_refused(rng):
     tokens, queries, labels = np.ones((2, 3, 4)), np.ones((2, 1)), np.array([1.0, -1.0])
-    with pytest.raises(ValueError, match="`tokens` must be an array"):
-        TokenSequences(tokens[0], queries, labels)
-    with pytest.raises(ValueError, match="`tokens` holds nan"):
-        TokenSequences(tokens * np.nan, queries, labels)
     with pytest.raises(ValueError, match="`queries` must be"):
         TokenSequences(tokens, np.ones((3, 1)), labels)
     with pytest.raises(ValueError, match=r"`labels` must be −1 or \+1, got"):
@@ -72,8 +68,6 @@ def test_wrong_data_are_refused(rng):
         plant_tokens(rng, count=1, length=3, dim=5)
     with pytest.raises(ValueError, match=r"`dim` must be at least 3 \(two means"):
         plant_tokens(rng, count=2, length=3, dim=2)
-    with pytest.raises(ValueError, match=r"`rng` must be a numpy.random.Generator"):
-        plant_tokens(7, count=2, length=3, dim=5)
 
 
 @pytest.mark.usefixtures("unchecked_shapes")

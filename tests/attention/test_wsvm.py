@@ -81,7 +81,3 @@ def test_wrong_arguments_are_refused(rng):
         solve_w_svm(drawn.sequences, [0, 1, 2, 3])
     with pytest.raises(ValueError, match="`best` must be a vector"):
         solve_w_svm(drawn.sequences, [0.0, 1.0, 2.0])
-    with pytest.raises(ValueError, match="`tol` must lie between"):
-        solve_w_svm(drawn.sequences, drawn.best, tol=0.0)
-    with pytest.raises(ValueError, match="`sequences` must be a TokenSequences"):
-        solve_w_svm(drawn.sequences.tokens, drawn.best)

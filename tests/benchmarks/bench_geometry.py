@@ -3,7 +3,6 @@
 import numpy as np
 
 from ntpcompanion.geometry import certified_nuclear_gap, random_supports, solve_nuclear_svm
-from tests.benchmarks.memory import peak_memory
 from tests.benchmarks.peers import nuclear
 from tests.benchmarks.timing import about, clocked
 
@@ -39,10 +38,3 @@ def test_nuclear(timing):
         note=f"Both to a certified relative gap of {goal:.1e}; cvxpy's compilation included. One "
         "run of SCS.",
     )
-
-
-@about("Nuclear-norm SVM of 5000 contexts and 1000 tokens to a gap of 3e-3", PART, listed=False)
-def test_nuclear_large(timing):
-    support = random_supports(5000, 1000, 5, np.random.default_rng(0))
-    took = clocked(lambda: solve_nuclear_svm(support, tol=LARGE_GAP))
-    timing.amount("s", [took], note=f"Peak memory {peak_memory():.2f} GiB in all.")

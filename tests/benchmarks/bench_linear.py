@@ -70,12 +70,6 @@ def test_svm_large(timing):
     timing.amount("s", seconds, at_most=2.0)
 
 
-@about("SVM of 5000 contexts and 1000 tokens to a gap of 1e-4", SVM, listed=False)
-def test_svm_largest(timing):
-    table = random_table(1000, 5000, 5500, 20)
-    timing.amount("s", [clocked(lambda: solve_ntp_svm(table, tol=1e-4))], at_most=100.0)
-
-
 @about("SVM with more contexts: 100 tokens", SVM, busy=False)
 def test_svm_contexts(timing):
     def prepared(m):

@@ -73,9 +73,5 @@ def test_wrong_arguments_are_named():
         tabulate_beginnings(np.ones((2, 3)))
     with pytest.raises(ValueError, match=r"`num_documents` must lie in 1 … 1.*got 2"):
         paragraph_documents("one two\n\nthree", 2, 2, rng)
-    with pytest.raises(ValueError, match=r"`content` must be a str"):
-        paragraph_documents(3, 2, 2, rng)
     with pytest.raises(ValueError, match=r"`successors` must be at most `num_states` = 4, got 5"):
         markov_documents(3, 3, 4, 5, rng)
-    with pytest.raises(ValueError, match=r"`rng` must be a numpy.random.Generator"):
-        tabulate_beginnings(DOCUMENTS).with_random_targets(0)

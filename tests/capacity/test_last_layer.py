@@ -59,11 +59,5 @@ def test_wrong_arguments_are_named():
         fit_last_layer(H, 2 * p, pi)
     with pytest.raises(ValueError, match=r"`weight` must be positive and finite, got 0"):
         fit_last_layer(H, p, np.eye(6)[0])
-    with pytest.raises(ValueError, match=r"`enough` must be at least 0"):
-        fit_last_layer(H, p, pi, enough=-1)
-    with pytest.raises(ValueError, match=r"`weight` must be a vector"):
-        least_last_width(H, p, pi[:2], 1e-6)
-    with pytest.raises(ValueError, match=r"`criterion` must be positive"):
-        least_last_width(H, p, pi, 0)
     with pytest.raises(ValueError, match=r"`features`: not even all 3 come within 1e-06"):
         least_last_width(H, p, pi, 1e-6)

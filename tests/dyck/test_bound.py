@@ -65,12 +65,12 @@ def test_lemma_d4_needs_zero_loss(rng):
     )
 
 
-def test_the_bound_is_never_violated_by_a_thousand_random_solutions(rng):
+def test_the_bound_is_never_violated_by_random_solutions(rng):
     """Both mask signs, uniform and other attention, from barely wide enough to wide; every
     inequality of the chain.
     """
     least = np.inf
-    for i in range(1000):
+    for i in range(300):
         mask_sign = SIGNS[i % 2]
         inputs, targets = masked_support(4, mask_sign)
         found = attentive_solution(
@@ -134,17 +134,6 @@ def test_each_condition_is_broken_by_a_solution_of_its_own(rng):
     assert found.query_key_gradient > 1
     assert squared_gradient_norm(one_sided, inputs) > 2 * lower_bound(T)
     assert residuals(attentive(T, 3, rng), inputs).uniformity > 0.1
-
-
-def test_indicators_may_be_given():
-    inputs, solution = masked_support(4, "random")[0], transferable(4)
-    none = np.zeros((len(inputs), 2), dtype=bool)
-    assert squared_gradient_norm(solution, inputs, none) == 0
-    assert chain(solution, inputs, none).value_layer == 0
-
-
-def test_the_bound_of_a_length_that_is_not_enumerated():
-    assert lower_bound(100) == 0.2
 
 
 def test_losses_after_moves_grow_with_the_trace():

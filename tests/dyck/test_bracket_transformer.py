@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 
 from ntpcompanion.dyck.bracket_transformer import (
-    Parameters,
-    forward,
     gradients,
     predict,
     squared_loss,
@@ -41,30 +39,6 @@ def test_values_are_those_of_the_definition(sign, rng):
     assert predict(parameters, inputs) == pytest.approx(
         [by_definition(parameters, x) for x in inputs], rel=1e-12
     )
-
-
-def test_gradients_are_those_of_central_differences(rng):
-    """In float64, without torch: every parameter of every matrix is moved by ± 1e-6."""
-    parameters, inputs = attentive(4, 2, rng), masked_support(4, "random")[0]
-    found, column = gradients(parameters, inputs).flat(), 0
-    for name, value in vars(parameters).items():
-        for place in np.ndindex(value.shape):
-            ends = []
-            for sign in (1, -1):
-                moved = value.copy()
-                moved[place] += sign * 1e-6
-                ends.append(predict(Parameters(**vars(parameters) | {name: moved}), inputs))
-            assert found[:, column] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-7)
-            column += 1
-    assert column == found.shape[1] == 2 * 64 + 16 + 2
-
-
-def test_uniform_attention_is_a_mean():
-    inputs = masked_support(4, "random")[0]
-    state = forward(uniform_attention(np.eye(2, 8), np.ones(2)), inputs)
-    assert (state.weights == 0.25).all()
-    assert (state.h == inputs.mean(1)).all()
-    assert state.features == pytest.approx(np.maximum(inputs.mean(1)[:, :2], 0))
 
 
 def test_given_indicators_replace_the_sign_of_rounded_numbers():

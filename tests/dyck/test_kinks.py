@@ -2,7 +2,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-import sympy
 
 from ntpcompanion.dyck.exact_arithmetic import curvature, exact_chain
 from ntpcompanion.dyck.kinks import OneSided, one_sided_second_derivatives
@@ -121,12 +120,6 @@ def test_two_sided_curvature_exceeds_the_bound_by_the_term_of_the_kinks(build, T
     assert bends.two_sided > 1
 
 
-def test_b_prime_and_the_pair_have_five_fourths_and_a_mixture_less():
-    z, _ = rows(6)
-    assert curvature(mask_pair(6), z).two_sided == sympy.Rational(5, 4)
-    assert 1 < curvature(mixed(6), z).two_sided < sympy.Rational(5, 4)
-
-
 def test_a_single_neuron_by_hand():
     """v·z is 1, 0, 0 and −1 on four inputs; moving v by itself scales the first, moving it along
     coordinate 2 wakes one of the two kinks on each side.
@@ -139,12 +132,3 @@ def test_a_single_neuron_by_hand():
     assert one_sided_second_derivatives(neuron, z, neuron.directions, none) == OneSided(
         Fraction(2 * 9, 4), Fraction(2 * 9, 4)
     )
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_steps_of_another_shape_are_refused():
-    neurons, (z, _) = three_neurons(4, "random"), rows(4)
-    with pytest.raises(ValueError, match="directions"):
-        one_sided_second_derivatives(neurons, z, np.ones((2, 8), dtype=int), np.ones(3, dtype=int))
-    with pytest.raises(ValueError, match="numerators"):
-        one_sided_second_derivatives(neurons, z, neurons.directions, np.ones(2, dtype=int))

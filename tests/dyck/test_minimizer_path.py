@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from ntpcompanion.dyck.bound import lower_bound, squared_gradient_norm
-from ntpcompanion.dyck.bracket_counting import downstream_features, expected_error, learning_curve
+from ntpcompanion.dyck.bracket_counting import downstream_features
 from ntpcompanion.dyck.bracket_transformer import squared_loss
 from ntpcompanion.dyck.minimizer_path import (
     follow_label_noise,
@@ -12,7 +12,7 @@ from ntpcompanion.dyck.minimizer_path import (
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.solutions import transferable
 from ntpcompanion.dyck.value_layer import ValueLayer
-from tests.dyck.cases import balanced_features, residuals
+from tests.dyck.cases import balanced_features
 
 
 def rng(seed=0):
@@ -73,22 +73,6 @@ def test_plain_sgd_stays_where_it_is(start):
     assert path.steps[-1] == 2000
 
 
-def test_the_flow_goes_to_the_bound(start):
-    """The excess falls exponentially; every condition of equality comes near, and so does the
-    downstream success.
-    """
-    path = follow_trace_flow(start, 300.0, rate=1.0, snapshots=4)
-    excess = path.squared_gradient / lower_bound(4) - 1
-    assert excess[-1] < 1e-4
-    assert excess[3] / excess[2] == pytest.approx(excess[2] / excess[1], rel=0.3)
-    assert path.alignment[-1] == pytest.approx(1, abs=1e-4)
-    found = residuals(path.parameters(), masked_support(4, "random")[0])
-    assert max(found.cancellation, found.uniformity) < 0.01
-    curves = [learning_curve(path.parameters(i), [4], 300, rng()) for i in (0, 3)]
-    assert curves[1].error[0] == pytest.approx(float(expected_error(4, 4)), abs=0.05)
-    assert curves[0].error[0] > curves[1].error[0] + 0.05
-
-
 def test_steps_of_the_flow_are_those_of_its_differential_equation(start):
     """First order in the step: the error falls by two when the step does; and it starts with minus
     the square of the projected slope.
@@ -138,9 +122,8 @@ def test_a_batch_divides_the_noise(start):
     assert path.times[-1] == pytest.approx(400 * 0.01 * 0.25 / 16)
 
 
-@pytest.mark.parametrize(("width", "steps"), [(64, 2000), (40, 5000)])
-def test_regularized_adam_reaches_the_bound_and_counts_strings(width, steps):
-    path = follow_regularized_adam(balanced_features(4, width), 0.005, steps, snapshots=3)
+def test_regularized_adam_reaches_the_bound_and_counts_strings(start):
+    path = follow_regularized_adam(start, 0.005, 2000, snapshots=3)
     assert path.squared_gradient[-1] == pytest.approx(lower_bound(4), rel=1e-3)
     assert path.loss[-1] < 1e-8
     assert path.alignment[-1] > 0.999
@@ -148,24 +131,11 @@ def test_regularized_adam_reaches_the_bound_and_counts_strings(width, steps):
     assert np.abs(features @ path.u[-1] - targets).max() < 0.2
 
 
-def test_under_the_fixed_sign_the_bound_is_reached_by_neurons_that_use_the_mask(start):
-    path = follow_regularized_adam(start, 0.005, 2000, mask_sign="fixed", snapshots=3)
-    assert path.squared_gradient[-1] == pytest.approx(lower_bound(4), rel=2e-3)
-    assert path.alignment[-1] < 0.99
-
-
 def test_the_flattest_solution_does_not_move():
     start = transferable(4)
     path = follow_trace_flow(start, 5.0, rate=0.5, snapshots=3)
     assert path.W_V[-1] == pytest.approx(start.W_V, abs=1e-8)
     assert path.squared_gradient == pytest.approx(lower_bound(4), rel=1e-8)
-
-
-def test_paths_are_repeatable_and_leave_their_start_alone(start):
-    before = start.W_V.copy()
-    first, second = PATHS["label noise"](start), PATHS["label noise"](start)
-    assert (first.W_V == second.W_V).all()
-    assert (start.W_V == before).all()
 
 
 def test_noise_that_is_too_large_is_told(start):

@@ -11,10 +11,10 @@ from ntpcompanion.dyck.bracket_counting import (
     population_error,
 )
 from ntpcompanion.dyck.bracket_transformer import forward, squared_loss
-from ntpcompanion.dyck.exact_arithmetic import curvature, exact_chain
+from ntpcompanion.dyck.exact_arithmetic import exact_chain
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.dyck.single_condition import first_position_attention, mask_as_bias, two_values
-from ntpcompanion.dyck.solutions import transferable, transferable_neurons
+from ntpcompanion.dyck.solutions import transferable
 from tests.dyck.cases import residuals
 
 LENGTHS = [4, 6, 8]
@@ -58,34 +58,12 @@ def test_two_values_miss_the_bound_by_the_factor_of_the_docstring(T, spread):
     assert (best_head_error(two_values(T, spread)) > 0) == (spread > 0)
 
 
-def test_no_other_scale_of_two_values_is_flatter():
-    """`parameters` takes the flattest; a tenth more or less of each neuron's row costs."""
-    z, _ = rows(4)
-    inputs, best = masked_support(4, "random")[0], two_values(4, HALF).parameters(z)
-    least = chain(best, inputs).value_layer
-    for j in range(3):
-        for factor in (0.9, 1.1):
-            scale = np.where(np.arange(3) == j, factor, 1.0)
-            moved = type(best)(best.W_Q, best.W_K, scale[:, None] * best.W_V, best.u / scale)
-            assert chain(moved, inputs).value_layer > least * 1.001
-
-
 @pytest.mark.parametrize("T", [*LENGTHS, 10])
 def test_the_mask_as_a_bias_costs_a_factor_of_two_and_does_not_transfer(T):
     z, targets = rows(T)
     found = exact_chain(mask_as_bias(T), z, targets)
     assert (found.loss, found.trace, found.per_neuron, found.no_cancellation) == (0, 2, 2, 1)
     assert best_head_error(mask_as_bias(T)) == HALF
-
-
-def test_neither_has_a_kink():
-    """So that the Hessian exists, and its trace is the formula's."""
-    for T in LENGTHS:
-        z, _ = rows(T)
-        for neurons in (two_values(T, HALF), mask_as_bias(T)):
-            assert (neurons.preactivations(z) != 0).all()
-            bends = curvature(neurons, z)
-            assert bends.forward == bends.backward == bends.formula
 
 
 @pytest.mark.parametrize("T", LENGTHS)
@@ -108,16 +86,3 @@ def test_attention_to_the_first_position_transfers():
     seen = [np.argmax(targets), np.argmin(targets)]
     head = minimum_norm_head(features[seen], targets[seen])
     assert population_error(features, targets, head) < 1e-20
-
-
-def test_the_weight_of_uniform_attention_gives_the_flattest_solution():
-    inputs = masked_support(4, "random")[0]
-    found = chain(first_position_attention(4, 0.25), inputs)
-    assert found.squared_gradient == pytest.approx(lower_bound(4), rel=1e-12)
-
-
-def test_without_spread_it_counts():
-    z, targets = rows(6)
-    assert exact_chain(two_values(6, Fraction(0)), z, targets) == exact_chain(
-        transferable_neurons(6), z, targets
-    )

@@ -72,18 +72,6 @@ def test_the_flow_of_adam_for_one_bernoulli_is_its_closed_form():
     assert torch.allclose(torch.sinh((a / b).log() / 2), decayed, rtol=1e-9)
 
 
-@pytest.mark.parametrize("a", [1.3, 2.0, 5.0])
-def test_weight_decay_along_the_valley_of_one_bernoulli_adds_its_strength_to_the_rate(a):
-    """−(a, b), projected on the valley in the metric Σ (dθ_i)² / s_i with s_i ∝ H_ii^{−1/2}: the
-    change of r = log(a / b) lets sinh(r/2) fall at the rate 1.
-    """
-    b = np.log(4) / a
-    metric, tangent = np.array([b, a]), np.array([a, -b]) / 2  # per unit of r; H ∝ (b², a²)
-    moved = -(metric * tangent) @ [a, b] / ((metric * tangent) @ tangent)  # of r
-    r = np.log(a / b)
-    assert np.cosh(r / 2) / 2 * moved == pytest.approx(-np.sinh(r / 2), rel=1e-12)
-
-
 def test_the_velocity_of_adam_is_that_of_sgd_in_the_coordinates_of_its_steps():
     """Against the full Hessian in φ = D^{1/4} θ, D its frozen diagonal: a quarter of the projected
     slope of its trace there.
@@ -196,23 +184,6 @@ def test_sgd_follows_the_flow_within_its_error(batch_size):
     )
 
 
-def test_the_error_of_the_mean_is_of_first_order_in_the_learning_rate():
-    toy, horizon, rates = bernoulli(0.8, 2.0), 1.0, np.array([0.2, 0.1, 0.05])
-    end = imbalance(follow_ode(toy.model, toy.start, horizon, points=2).thetas[-1])
-    gaps, errors = [], []
-    for eta in rates:
-        ends = imbalance(
-            follow_sgd(
-                toy.model, toy.start, eta, round(horizon / eta**2), 1, 4000, rng(), snapshots=2
-            ).thetas[-1]
-        )
-        gaps.append(float((ends - end).mean()))
-        errors.append(float(ends.std()) / 4000**0.5)
-    order = np.log(gaps[0] / gaps[2]) / np.log(4)
-    assert order == pytest.approx(1, abs=0.3)
-    assert abs(2 * gaps[2] - gaps[1]) < 4 * np.hypot(2 * errors[2], errors[1])
-
-
 @pytest.mark.parametrize("batch_size", [pytest.param(4, marks=pytest.mark.slow), 16])
 def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
     """The share of the flow's way tends to 1 like 1 − const · η; SGD at batch size 16 would go 1/16
@@ -241,14 +212,3 @@ def test_adam_follows_its_own_flow_whatever_the_batch_size(batch_size):
     limit, error = 2 * shares[1] - shares[0], np.hypot(2 * errors[1], errors[0])
     assert error < 0.08
     assert limit == pytest.approx(1, abs=3 * error)
-
-
-def test_full_batch_descent_moves_back_and_does_not_drift():
-    """Off the manifold by the spread of SGD, without its noise."""
-    toy, eta = bernoulli(0.8, 2.0), 0.04
-    thetas = follow_sgd(toy.model, toy.start, eta, 1250, 1, 50, rng(), snapshots=2).thetas[-1]
-    spread = thetas - thetas.mean(0)
-    quiet = follow_sgd(toy.model, toy.start + spread, eta, 1250, None, 50, rng(), snapshots=2)
-    assert float(toy.model.excess(quiet.thetas[-1]).max()) < 1e-12
-    change = (imbalance(quiet.thetas[-1]) - imbalance(quiet.thetas[0])).abs().max()
-    assert float(change) < 0.02 * float(imbalance(toy.start) - imbalance(thetas).mean())

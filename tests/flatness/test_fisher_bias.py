@@ -48,17 +48,3 @@ def test_there_is_no_bias_where_logits_are_products_of_parameters(name, size):
         found.fisher, rel=1e-12
     )
     assert found.bound > 1e-4, "the bound would allow a bias"
-
-
-def test_there_is_no_bias_at_a_minimizer():
-    toy = hmm_network(np.random.default_rng(0), vocab=2, length=2, width=8)
-    found = fisher_bias(toy.model, toy.start)
-    assert abs(found.bias) < 1e-11 * found.fisher
-    assert found.fisher == pytest.approx(
-        float(toy.model.scores(toy.start).square().sum()), rel=1e-10
-    )
-
-
-def test_another_precision_is_refused():
-    with pytest.raises(ValueError, match="`theta`"):
-        fisher_bias(TOY_MODELS["bernoulli"]().model, torch.ones(2))

@@ -71,15 +71,6 @@ def test_a_module_becomes_a_function_of_its_parameters():
     assert torch.equal(doubled, module(x))
 
 
-def test_the_hessian_of_a_module_has_its_blocks_in_the_order_of_its_parameters():
-    module = initialized(lambda: nn.Linear(2, 1).double())
-    flat, x = FlatModule(module), torch.tensor([[1.0, 2.0], [3.0, -1.0]], dtype=torch.float64)
-    design = torch.cat([x, torch.ones(2, 1, dtype=torch.float64)], 1)
-    assert torch.allclose(
-        full_hessian(lambda t: (flat(t, x) ** 2).sum() / 2, flat.theta), design.T @ design
-    )
-
-
 def test_a_parameter_in_two_places_counts_once():
     module = initialized(lambda: nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3)))
     module[1].weight = module[0].weight
@@ -118,13 +109,6 @@ def test_dropout_is_refused():
 def test_rounding_in_another_order_is_let_through():
     values = iter([1.0, 1.0 + 1e-15])
     assert check_loss(lambda t: 0 * t.sum() + next(values), point()) is None
-
-
-@pytest.mark.parametrize("theta", [torch.zeros(0), torch.zeros(3).half()])
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_a_point_that_is_no_vector_is_refused(theta):
-    with pytest.raises(ValueError, match="`theta`"):
-        full_hessian(curved, theta)
 
 
 def test_modules_without_one_kind_of_parameters_are_refused():

@@ -1,10 +1,7 @@
-import warnings
-
 import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.manifold import nearest_minimizer, numerical_rank, tangent_basis
 from ntpcompanion.flatness.model import ConditionalModel
@@ -38,13 +35,6 @@ def test_the_tangent_space_is_the_kernel_of_the_hessian(name):
     )
     assert space.gap > 1e8
     assert space.gradient_norm < 1e-12
-
-
-def test_the_tangent_of_one_bernoulli_is_along_the_hyperbola():
-    toy = bernoulli(0.8, 2.0)
-    a, b = toy.start
-    direction = tangent_basis(toy.model, toy.start).basis[:, 0]
-    assert float((b * direction[0] + a * direction[1]).abs()) < 1e-15
 
 
 def test_a_point_off_the_manifold_is_told_with_its_gradient():
@@ -109,52 +99,3 @@ def test_distributions_that_the_model_cannot_express_are_told():
     )
     with pytest.raises(RuntimeError, match=r"no minimizer was reached: \|f − Pr\| is still 0\.1"):
         nearest_minimizer(model, torch.zeros(2, dtype=torch.float64))
-
-
-@pytest.mark.parametrize(
-    ("theta", "words"),
-    [
-        (
-            torch.zeros(2),
-            "`theta`",
-        ),
-        (torch.tensor([torch.inf, 0]).double(), "`theta` holds inf"),
-        (torch.zeros(1, 2).double(), "`theta`"),
-    ],
-)
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_points_that_are_none_are_refused(theta, words):
-    for function in (tangent_basis, nearest_minimizer):
-        with pytest.raises(ValueError, match=words):
-            function(bernoulli(0.8, 2.0).model, theta)
-
-
-def test_sparse_supports_lose_rank_as_the_loss_falls():
-    """Along gradient descent the smallest eigenvalues of the square of the scores fall with the
-    excess, and θ grows.
-    """
-    toy = sparse_linear(np.random.default_rng(0), contexts=3, vocab=4, dim=3)
-    path = follow_sgd(
-        toy.model, toy.start, 0.3, 2000, None, 1, np.random.default_rng(0), snapshots=5
-    ).thetas[:, 0]
-    seen = []
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)
-        for theta in path[[1, 4]]:
-            space = tangent_basis(toy.model, theta)
-            seen.append(
-                (
-                    float(toy.model.excess(theta)),
-                    float(theta.norm()),
-                    float(space.eigenvalues[-1]),
-                    space.gradient_norm,
-                )
-            )
-    (
-        (excess, norm, smallest, gradient),
-        (later_excess, later_norm, later_smallest, later_gradient),
-    ) = seen
-    assert later_excess < excess / 2
-    assert later_norm > norm
-    assert later_smallest < smallest / 2
-    assert 0 < later_gradient < gradient

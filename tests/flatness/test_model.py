@@ -45,22 +45,6 @@ def test_off_the_manifold_covariance_and_hessian_differ():
     assert (covariance - full_hessian(model.loss, theta)).abs().max() > 0.01
 
 
-@pytest.mark.parametrize("toy", TOY_MODELS.values(), ids=TOY_MODELS)
-def test_the_square_of_the_scores_and_the_trace_of_the_hessian_have_one_slope_along_the_manifold(
-    toy,
-):
-    """By central differences of the exact trace along two tangent directions."""
-    model, start = toy().model, toy().start
-    slope = torch.func.grad(lambda theta: model.scores(theta).square().sum())(start)
-    _, _, rows = torch.linalg.svd(model.scores(start))
-    rank = int((torch.linalg.eigvalsh(full_hessian(model.loss, start)) > 1e-10).sum())
-    for direction in rows[[rank, -1]]:
-        ahead, behind = (
-            full_hessian(model.loss, start + h * direction).trace() for h in (1e-5, -1e-5)
-        )
-        assert float(slope @ direction) == pytest.approx(float(ahead - behind) / 2e-5, abs=1e-6)
-
-
 def test_loss_excess_and_residual_are_their_definitions():
     model, theta = free(), torch.randn(4, 6, generator=seeded(), dtype=torch.float64)
     f = theta.view(4, 2, 3).softmax(-1)

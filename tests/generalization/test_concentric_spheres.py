@@ -86,19 +86,3 @@ def test_the_error_is_the_fraction_of_margins_that_are_not_positive(rng, net):
     assert net.error(sample) == np.mean(net.margins(sample) <= 0)
     turned = replace(sample, labels=-sample.labels)
     assert net.error(turned) + net.error(sample) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"sample": [1, 2]}, "`sample` must be a Sample"),
-        ({"rng": 3}, "`rng`"),
-        ({"batch_size": 0}, "`batch_size` must be at least 1"),
-        ({"margin": -1}, "`margin` must be positive"),
-    ],
-)
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_wrong_arguments_are_named(rng, change, words):
-    given = {"rng": rng, "sample": draw_spheres(rng, 4, 2), "width": 3, "learning_rate": 0.1}
-    with pytest.raises(ValueError, match=words):
-        train_two_layers(**{**given, **change})

@@ -56,25 +56,3 @@ def test_the_mirrored_fidelity_tends_to_that_of_tangents():
     error = mirrored_fidelity(inside, inside[:, 0] ** 2, **given, generator=rng)
     # weighted lines: δ² − h² in place of δ², with the mean square 3 h⁴ − 2 h⁴ + h⁴
     assert error == pytest.approx(2 * h**4, rel=0.1)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda rng: tangent_fidelity([1], Fraction(0)), "`half_width` must be positive, got"),
-        (
-            lambda rng: tangent_fidelity([], Fraction(1)),
-            "`coefficients` must hold at least 1",
-        ),
-        (
-            lambda rng: mirrored_fidelity(
-                [[0]], [0, 1], sample=[[0]], sample_values=[0], width=1, generator=rng
-            ),
-            r"`values` must be a vector of floating-point numbers with shape \(1\) .*, got",
-        ),
-    ],
-)
-def test_wrong_arguments_are_named(rng, call, words):
-    with pytest.raises(ValueError, match=words):
-        call(rng)

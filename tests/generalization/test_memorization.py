@@ -3,7 +3,7 @@ from math import comb
 
 import numpy as np
 import pytest
-from sklearn.neighbors import KNeighborsClassifier, NearestNeighbors
+from sklearn.neighbors import KNeighborsClassifier
 
 from ntpcompanion.generalization import (
     memorization_scores,
@@ -73,27 +73,15 @@ def test_scores_of_nearest_neighbours_are_those_of_all_subsets(rng, size):
     np.testing.assert_allclose(found, expected, atol=1e-12)
 
 
-def test_the_mean_score_of_leaving_one_out_is_the_gap_of_accuracies(rng):
-    points, labels = flipped_labels(rng, 300)
-    nearest = NearestNeighbors(n_neighbors=1).fit(points).kneighbors(return_distance=False)[:, 0]
-    accuracy = np.mean(labels[nearest] == labels)
-    scores = nearest_neighbour_scores(points, labels, 299)
-    assert scores.mean() == pytest.approx(1 - accuracy, abs=1e-12)
-    assert set(scores.round(12)) == {0.0, 1.0}
-
-
 MEMBER = np.array([[True, False], [True, True], [False, True], [False, False]])
 CALLS = {
-    "`rng`": lambda: random_subsets(None, 2, 3, 1),
     "`size` must lie in 1 … 2 so that some are left out, got 3": lambda: random_subsets(
         np.random.default_rng(0), 2, 3, 3
     ),
-    "`count` must be at least 1": lambda: random_subsets(np.random.default_rng(0), 0, 3, 1),
     "`member` must hold true and false": lambda: memorization_scores([[1]], [[True]]),
     "`correct` must be a matrix": lambda: memorization_scores(MEMBER, MEMBER[:, 0]),
     "2 of 3 models have example 0": lambda: memorization_scores(MEMBER[:3], MEMBER[:3]),
     "equal rows 0 and 2": lambda: nearest_neighbour_scores([[1], [2], [1]], [0, 1, 0], 1),
-    "`labels` must be a vector of integers": lambda: nearest_neighbour_scores([[1], [2]], [0], 1),
     "`size` must lie in 1 … 1 so that one row is left out": lambda: nearest_neighbour_scores(
         [[1], [2]], [0, 1], 2
     ),

@@ -43,24 +43,3 @@ def test_weights_are_densities_divided_by_their_sum(rng):
 def test_neighbours_have_the_variance_of_their_neighbourhood(rng):
     offsets = draw_neighbours(np.full((40_000, 2), 7.0), 0.5, rng) - 7
     np.testing.assert_allclose(np.cov(offsets.T), np.diag([0.25, 0.25]), atol=0.01)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda rng: box_overlap([0], 0), "`half_width` must be positive and finite, got 0"),
-        (lambda rng: box_overlap([np.nan], 1), "`centres` holds nan"),
-        (
-            lambda rng: gaussian_overlap([[0]], 1, draws=1, generator=rng),
-            "`draws` must be at least 2, got 1",
-        ),
-        (
-            lambda rng: gaussian_overlap([[0]], 1, draws=2, generator=0),
-            "`generator` must be a numpy.random.Generator, got 0",
-        ),
-    ],
-)
-def test_wrong_arguments_are_named(rng, call, words):
-    with pytest.raises(ValueError, match=words):
-        call(rng)

@@ -84,15 +84,11 @@ def test_gini_is_the_mean_difference_of_pairs():
     [
         ({"labels": np.zeros((3, 8))}, "`labels` must be −1 or 1 throughout, got"),
         ({"losses": [0.1, 0.2]}, "`losses` must fall, got"),
-        ({"losses": [0.1, 0]}, "`losses` must be positive and finite, got 0"),
-        ({"radius": -1}, "`radius` must lie in 0 … inf, got"),
         ({"radius": [0, 1]}, "`radius` must be a number, or one for each of the 3"),
         (
             {"max_steps": 2, "losses": [1e-9]},
             "3 of 3 were not reached in 2 steps. Raise `max_",
         ),
-        ({"last_layer": "no"}, "`last_layer` must be True or False, got 'no'"),
-        ({"inputs": [1]}, "`inputs` must be an array of floating-point numbers with shape"),
     ],
 )
 def test_wrong_arguments_are_named(stack, change, words):

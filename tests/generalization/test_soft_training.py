@@ -71,23 +71,6 @@ def test_confident_predictions_do_not_overflow():
 
 
 @pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        ({"inputs": np.ones((1, 2, 3))}, "`inputs` must be a torch.Tensor"),
-        ({"targets": torch.ones(2, 5, 4)}, "`targets` must be an array"),
-        ({"steps": 0}, "`steps` must be at least 1, got 0"),
-        ({"learning_rate": 0}, "`learning_rate` must be positive and finite, got 0"),
-        ({"generator": 3}, "`generator` must be a torch.Generator, got 3"),
-    ],
-)
-def test_wrong_arguments_of_training_are_named(data, change, words):
-    given = {"inputs": data[0], "targets": data[1], **RULE, "generator": draws()} | change
-    with pytest.raises(ValueError, match=words):
-        train_on_probabilities(**given)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
 def test_wrong_logits_are_named():
     with pytest.raises(ValueError, match="`groups` must be at most 3, the points, got 5"):
         confidence_shift(np.ones((3, 2)), np.ones((3, 2)))

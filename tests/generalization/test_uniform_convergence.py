@@ -51,21 +51,6 @@ def test_margins_have_the_predicted_mean_and_deviation(rng):
         assert np.std(seen[name]) == pytest.approx(problem.margin_deviation, rel=0.1)
 
 
-def test_the_reversed_sample_has_the_distribution_of_the_sample(rng):
-    """Of 40 Kolmogorov-Smirnov tests between S′ and another S about two are below .05; of a wrong
-    S′, whose noise is a fifth longer, nearly all.
-    """
-    problem = LinearProblem(m=40, dim=60)
-    right, wrong = [], []
-    for _ in range(40):
-        moved = reverse_noise(problem.draw(rng)).inputs.ravel()
-        other = problem.draw(rng).inputs.ravel()
-        right.append(stats.ks_2samp(moved, other).pvalue)
-        wrong.append(stats.ks_2samp(1.2 * moved, other).pvalue)
-    assert np.mean(np.array(right) < 0.05) < 0.2
-    assert np.mean(np.array(wrong) < 0.05) > 0.5
-
-
 def test_reversing_twice_returns_the_sample(rng):
     sample = LinearProblem(m=5, dim=7).draw(rng)
     moved = reverse_noise(sample)
@@ -109,18 +94,13 @@ def test_a_classifier_that_errs_on_one_mirrored_point(delta, bound):
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: LinearProblem(0, 3), "`m` must be at least 1, got 0"),
-        (lambda: LinearProblem(3, 3).draw(None), "`rng`"),
         (
             lambda: LinearProblem(3, 3).test_error([1, 2]),
             "`w` must be a vector of",
         ),
         (lambda: LinearProblem(3, 3).test_error([0] * 4), "`w` must not be 0"),
         (lambda: margins([1], Sample(np.ones((1, 2)), np.array([1]))), "`w` must be a vector of"),
-        (lambda: margins([1], 3), "`sample` must be a Sample"),
         (lambda: tightest_uniform_bound([[1]], [0.5], 0.1), "sums to 0.5"),
-        (lambda: tightest_uniform_bound([[1]], [1], 0), "`delta` must lie between 0 and 1"),
-        (lambda: tightest_uniform_bound([[1, 2]], [1], 0.1), "`gaps` must be a matrix"),
         (lambda: tightest_uniform_bound(np.eye(17), np.full(17, 1 / 17), 0.1), "1 … 16"),
     ],
 )

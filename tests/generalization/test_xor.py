@@ -44,14 +44,6 @@ def test_the_expected_step_is_the_mean_over_all_inputs(rng, learning_rate):
     assert (everything.weights == expected).all()
 
 
-def test_a_step_at_the_width_doubles_one_direction_and_removes_the_other(rng):
-    network = whole_network(rng, width=6)
-    after = population_step(network, 6)
-    np.testing.assert_allclose(after.right, 2 * network.right)
-    assert (after.wrong == 0).all()
-    assert (after.weights[:, 2:] == network.weights[:, 2:]).all()
-
-
 @pytest.mark.parametrize("loss", ["linear", "logistic"])
 def test_a_step_goes_against_the_differences_of_the_loss(rng, loss):
     network = XorNetwork(rng.standard_normal((2, 3)) / 2, np.array([1.0, -1.0]))
@@ -123,12 +115,8 @@ NETWORK = draw_network(np.random.default_rng(0), width=2, dim=4)
     ("call", "words"),
     [
         (lambda: draw_network(np.random.default_rng(0), width=3, dim=4), "`width` must be even"),
-        (lambda: draw_network(0, width=2, dim=4), "`rng`"),
-        (lambda: population_step(NETWORK, 0), "`learning_rate`"),
-        (lambda: population_step(None, 1), "`network`"),
         (lambda: gradient_step(NETWORK, [], 1), "`blocks` must hold at least one"),
         (lambda: gradient_step(NETWORK, [np.ones((2, 3))], 1), "`blocks` .*shape"),
-        (lambda: gradient_step(NETWORK, [np.ones((2, 4))], 1, "hinge"), "`loss`"),
         (lambda: all_inputs(21), "`dim` must lie in 2 … 20"),
     ],
 )

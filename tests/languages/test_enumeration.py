@@ -15,9 +15,3 @@ def test_entries_are_the_probabilities_of_their_sentences():
     assert float(table[2, 0, 1, 1].log()) == pytest.approx(float(language.log_prob(sentence)[0]))
     shorter = sentence_table(language, 3)
     assert torch.allclose(table.sum(-1), shorter, rtol=1e-12)
-
-
-def test_a_sentence_has_a_word():
-    language = random_hmm(np.random.default_rng(0), states=2, vocab=3, length=4)
-    with pytest.raises(ValueError, match="`length` must be at least 1, got 0"):
-        sentence_table(language, 0)

@@ -1,6 +1,5 @@
 import itertools
 import math
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -76,32 +75,6 @@ def test_everything_equals_the_sum_over_paths(seed, states, vocab, length, zeros
                 for s in range(states)
             ]
             assert posterior[t].numpy() == pytest.approx(np.array(at), abs=1e-12)
-
-
-def test_exact_by_fractions():
-    """Two states, two words, three words: the probability as a fraction, by hand-written sums."""
-    third, half = Fraction(1, 3), Fraction(1, 2)
-    initial, transition, emission = (
-        [third, 2 * third],
-        [[half, half], [Fraction(1, 4), Fraction(3, 4)]],
-        [[1, 0], [third, 2 * third]],
-    )
-    exact = sum(
-        initial[a]
-        * emission[a][0]
-        * transition[a][b]
-        * emission[b][1]
-        * transition[b][c]
-        * emission[c][0]
-        for a, b, c in itertools.product(range(2), repeat=3)
-    )
-    hmm = HMM(
-        *(torch.tensor(np.array(table, dtype=float)) for table in (initial, transition, emission)),
-        3,
-    )
-    assert float(hmm.log_prob(torch.tensor([[0, 1, 0]]))) == pytest.approx(
-        math.log(exact), abs=1e-14
-    )
 
 
 @pytest.mark.usefixtures("unchecked_shapes")

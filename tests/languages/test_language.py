@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.languages.hmm import HMM
 from ntpcompanion.languages.language import (
     PADDING,
     cumulative,
@@ -65,13 +64,6 @@ def test_the_estimate_is_within_five_standard_errors_of_the_exact_floor():
         (floor.per_sentence, floor.per_sentence_stderr), rel=1e-9
     )
     assert floor.sentences == 3000
-
-
-def test_a_language_of_independent_words_has_their_entropy_as_floor_without_error():
-    law = torch.tensor([[0.5, 0.25, 0.25, 0.0]])
-    floor = estimate_entropy_floor(HMM(torch.ones(1), torch.ones(1, 1), law, 3), 10, generator())
-    assert floor.per_sentence == pytest.approx(1.5 * math.log(2))
-    assert floor.per_sentence_stderr == pytest.approx(0, abs=1e-15)
 
 
 class Mixed:

@@ -51,12 +51,6 @@ def test_default_tables_are_those_of_the_uniform_distribution_on_the_simplex():
         assert hmm.emission[own, words].tolist() == rng.dirichlet(np.ones(4), 3).tolist()
 
 
-@pytest.mark.parametrize("name", ["transition_concentration", "emission_concentration"])
-def test_concentrations_that_are_not_positive_are_refused(name):
-    with pytest.raises(ValueError, match=f"`{name}` must be positive and finite, got 0"):
-        random_block_hmm(np.random.default_rng(0), **{name: 0.0})
-
-
 def test_blocks_that_do_not_divide_are_refused():
     with pytest.raises(ValueError, match="`blocks` must divide `states` = 100 and `vocab` = 200"):
         random_block_hmm(np.random.default_rng(0), blocks=3)

@@ -62,17 +62,6 @@ def test_logits_have_second_derivatives():
     torch.testing.assert_close(grad(slope)(at)[0], difference, rtol=1e-5, atol=1e-8)
 
 
-def test_networks_of_different_shapes_make_no_stack():
-    other = build_model(ModelPlan("transformer", 4, 1, 1, 8, words=6, positions=4), 0)
-    with pytest.raises(ValueError, match="`models` must have one shape, got 2"):
-        stack_models([MODELS[0], other])
-
-
-def test_no_seed_makes_no_stack():
-    with pytest.raises(ValueError, match=r"`seeds` must hold .*, got an empty list"):
-        initial_stack(PLAN, [])
-
-
 def test_a_stack_knows_its_size_and_device():
     stack = Stack(PLAN, stack_models(MODELS).parameters)
     assert (len(stack), stack.device.type) == (3, "cpu")

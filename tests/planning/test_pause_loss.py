@@ -79,12 +79,3 @@ def test_all_sets_of_positions_are_equally_likely():
 def test_no_pause_is_no_change():
     words = torch.tensor([[4, 2, 2, 0]])
     assert torch.equal(insert_pauses(words, 0, generator()), words)
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-def test_wrong_calls_are_told_in_a_sentence():
-    words = torch.tensor([[4, 2]])
-    with pytest.raises(ValueError, match=r"^`pauses` must be at least 0, got -2.$"):
-        insert_pauses(words, -2, generator())
-    with pytest.raises(ValueError, match=r"^`generator` must be a torch.Generator, got 0"):
-        insert_pauses(words, 1, 0)

@@ -31,6 +31,11 @@ def test_shares_are_drawn_with_their_binomial_errors_and_none_is_left_out(ax):
     }
 
 
+def test_a_column_that_is_missing_is_named(ax):
+    with pytest.raises(ValueError, match="`frame` has no column 'd/m'"):
+        plots.draw_verdict_shares(ax, SHARES.drop(columns="d/m"), draws=12)
+
+
 @pytest.mark.parametrize(
     ("share", "at"),
     [

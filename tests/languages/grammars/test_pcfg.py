@@ -12,8 +12,6 @@ from ntpcompanion.languages.grammars.levelled_grammars import random_levelled_pc
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.language import (
     PADDING,
-    Language,
-    estimate_entropy_floor,
     exact_entropy_floor,
 )
 from tests.languages.padding import check_padding_changes_nothing
@@ -234,19 +232,6 @@ def test_the_generator_decides():
     assert not torch.equal(first, other)
     assert first.shape[1] <= 4
     assert len(grammar.sample(0, generator())) == 0
-
-
-def test_it_is_a_language_whose_floor_is_known():
-    grammar = random_levelled_pcfg(
-        np.random.default_rng(1), symbols=4, vocab=5, depth=3, pairs=1, words=3
-    )
-    assert isinstance(grammar, Language)
-    assert (grammar.vocab_size, grammar.num_symbols, grammar.longest) == (5, 4, 4)
-    exact = exact_entropy_floor(grammar, range(1, 5))
-    floor = estimate_entropy_floor(grammar, 2000, generator())
-    assert abs(floor.per_sentence - exact.per_sentence) < 5 * floor.per_sentence_stderr
-    assert abs(floor.per_token - exact.per_token) < 5 * floor.per_token_stderr
-    assert exact.per_token > 0.1
 
 
 def test_the_floor_of_no_sentence_is_refused():

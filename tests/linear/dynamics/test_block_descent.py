@@ -36,16 +36,3 @@ def test_blocks_change_nothing(table, monkeypatch):
         path = descend_large(table, learning_rate=0.5, steps=3)
         losses.extend(at.cross_entropy for at in path)
     assert blocks == pytest.approx(whole, rel=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"learning_rate": 0.0, "steps": 1}, "`learning_rate`"),
-        ({"learning_rate": 1.0, "steps": 0}, "`steps`"),
-        ({"learning_rate": 1.0, "steps": 1, "start": np.zeros((2, 2))}, "`start`"),
-    ],
-)
-def test_wrong_arguments_are_named(table, given, words):
-    with pytest.raises(ValueError, match=words):
-        descend_large(table, **given)

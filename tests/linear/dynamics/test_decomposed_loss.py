@@ -177,16 +177,6 @@ def test_far_from_the_finite_part_nothing_overflows():
     assert math.exp(loss.log_excess(point)) == pytest.approx(1000 - math.log(2), rel=1e-12)
 
 
-def test_one_hot_tables_and_full_supports_are_no_special_cases():
-    one_hot = DecomposedLoss(table(np.eye(2), np.eye(2)))
-    assert len(one_hot.bases.finite) == 0
-    mixed = DecomposedLoss(table(np.eye(2), [[1, 1], [0, 1]]))
-    W = np.array([[0.3, -0.2], [0.1, 0.5]])
-    for loss in (one_hot, mixed):
-        point = loss.point(*loss.coordinates(W), 0.0)
-        assert math.exp(loss.log_excess(point)) == pytest.approx(loss.table.excess(W), rel=1e-12)
-
-
 def test_the_largest_change_is_that_of_the_logits(rng):
     drawn = ContextTable.random(6, 5, 2, 7, rng)
     loss = DecomposedLoss(drawn)

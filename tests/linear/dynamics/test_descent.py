@@ -44,32 +44,13 @@ def test_the_descent_is_the_obvious_loop(table, rng, optimizer):
         assert snapshot.time == pytest.approx(0.05 * snapshot.step)
 
 
-@given(degenerate_tables(), st.integers(0, 1000))
-def test_one_step_is_the_gradient_of_the_table_whatever_the_embeddings(table, seed):
-    start = np.random.default_rng(seed).standard_normal((table.vocab_size, table.dim))
-    (after,) = descend(
-        table,
-        optimizer="gd",
-        learning_rate=1.0,
-        steps=1,
-        keep=[1],
-        rng=np.random.default_rng(0),
-        start=start,
-    )
-    gradient = table.gradient(start)
-    assert np.allclose(
-        start - after.weights,
-        gradient,
-        rtol=0,
-        atol=1e-12 * (1 + np.abs(start).max() + np.abs(gradient).max()),
-    )
-
-
 @pytest.mark.parametrize(
-    "schedule", [0.01, lambda k: 0.1 / np.sqrt(k)], ids=["constant", "decaying"]
-)
-@pytest.mark.parametrize(
-    ("betas", "epsilon"), [((0.9, 0.99), 1e-8), ((0.5, 0.9), 1e-2), ((0.0, 0.0), 1e-8)]
+    ("betas", "epsilon", "schedule"),
+    [
+        ((0.9, 0.99), 1e-8, lambda k: 0.1 / np.sqrt(k)),
+        ((0.5, 0.9), 1e-2, 0.01),
+        ((0.0, 0.0), 1e-8, 0.01),
+    ],
 )
 def test_adam_is_that_of_pytorch(table, rng, schedule, betas, epsilon):
     start = rng.standard_normal((6, 15))
@@ -124,48 +105,6 @@ def test_samples_in_exact_proportion_give_the_full_gradient(rng):
     assert np.allclose(after.weights, start - 0.5 * table.gradient(start), rtol=0, atol=1e-14)
 
 
-def test_the_gradient_on_samples_is_unbiased(table, rng):
-    start = rng.standard_normal((6, 15))
-    settings = {
-        "optimizer": "sgd",
-        "learning_rate": 1.0,
-        "batch_size": 2,
-        "steps": 1,
-        "keep": [1],
-        "start": start,
-    }
-    draws = np.array(
-        [start - next(descend(table, rng=rng, **settings)).weights for _ in range(3000)]
-    )
-    error = draws.std(axis=0) / np.sqrt(len(draws))
-    assert np.abs((draws.mean(axis=0) - table.gradient(start)) / error).max() < 4.5
-    assert error.min() > 0
-
-
-def test_sgd_comes_close_to_the_floor_of_a_one_hot_table(rng):
-    table = ContextTable.random(6, 4, 1, 8, rng)
-    *_, last = descend(
-        table, optimizer="sgd", learning_rate=0.5, steps=2000, keep=2, rng=rng, batch_size=4
-    )
-    assert table.excess(last.weights) < 0.01
-
-
-def test_a_batch_of_one_moves_along_one_pair(table, rng):
-    settings = {
-        "optimizer": "sgd",
-        "learning_rate": 1.0,
-        "batch_size": 1,
-        "steps": 1,
-        "keep": [1],
-        "start": np.zeros((6, 15)),
-    }
-    (after,) = descend(table, rng=rng, **settings)
-    pairs = zip(*np.nonzero(table.support.toarray()), strict=True)
-    # (e_z − q) hᵀ, q uniform at W = 0
-    moves = [np.outer(np.eye(6)[z] - 1 / 6, table.embeddings[j]) for j, z in pairs]
-    assert min(np.abs(after.weights - move).max() for move in moves) < 1e-12
-
-
 @pytest.mark.parametrize(
     ("optimizer", "batch_size"), [("gd", None), ("ngd", None), ("adam", None), ("sgd", 3)]
 )
@@ -218,13 +157,6 @@ def test_a_rate_that_is_no_number_is_not_taken_for_one(table, rng):
         next(snapshots)
 
 
-def test_a_given_start_is_not_changed(table, rng):
-    start = rng.standard_normal((6, 15))
-    before = start.copy()
-    list(descend(table, optimizer="adam", learning_rate=0.1, steps=3, keep=1, rng=rng, start=start))
-    assert np.array_equal(start, before)
-
-
 def test_a_number_of_snapshots_is_spread_evenly_in_log_step(table, rng):
     steps = [
         s.step
@@ -239,24 +171,6 @@ def test_a_rate_that_depends_on_the_step_is_asked_for_step_1_2_3(table, rng):
     (after,) = descend(table, learning_rate=lambda k: 0.1 * k, **settings)
     assert np.allclose(after.weights, obvious(table, start, "gd", [0.1, 0.2, 0.3]), atol=1e-14)
     assert after.time == pytest.approx(0.6)
-
-
-def test_normalized_steps_have_the_length_of_the_rate_however_small_the_gradient():
-    # half of the gradient is zero
-    table = ContextTable(np.array([[1.0, 0.0]]), np.array([[1.0, 0.0]]), np.ones(1))
-    # off-support probability e^-900 underflows: no gradient, no step
-    far = np.array([[450.0, 0.0], [-450.0, 0.0]])
-    near = np.array([[200.0, 0.0], [-200.0, 0.0]])  # e^-400: its square underflows
-    for start, moved in ((far, 0.0), (near, 0.3)):
-        settings = {
-            "optimizer": "ngd",
-            "learning_rate": 0.3,
-            "steps": 1,
-            "keep": [1],
-            "start": start,
-        }
-        (after,) = descend(table, rng=np.random.default_rng(0), **settings)
-        assert np.linalg.norm(after.weights - start) == pytest.approx(moved, abs=1e-12)
 
 
 @given(degenerate_tables(), st.integers(0, 1000))
@@ -290,16 +204,13 @@ def test_the_step_bound_is_reached_by_two_tokens_at_one_half():
             {"optimizer": "sgd"},
             r"`batch_size` must be an integer for 'sgd' and None for the others, here 'sgd', got N",
         ),
-        ({"optimizer": "sgd", "batch_size": 0}, r"`batch_size` must be at least 1, got 0\."),
         ({"batch_size": 4}, r"`batch_size` must .* here 'gd', got 4\."),
         ({"keep": 0}, r"`keep` must be at least 1 snapshot, or a sequence of steps, got 0\."),
         (
             {"keep": [3, 2]},
             r"`keep` must hold increasing steps in 0 … 10 \(`steps`\), got \[3, 2\]",
         ),
-        ({"keep": [-1, 2]}, r"`keep` must hold increasing steps"),
         ({"keep": [11]}, r"`keep` must hold increasing steps in 0 … 10"),
-        ({"keep": []}, r"`keep` must hold increasing steps"),
         (
             {"learning_rate": 0.0},
             r"`learning_rate` must be positive and finite, or a function of the step, got 0\.0",
@@ -370,11 +281,3 @@ def test_every_sample_is_the_gradient_of_its_own_loss(rng):
     }
     assert min(np.abs(sampled(W) - one).max() for one in one_token) < 1e-12
     assert seen == set(range(6))
-
-
-@pytest.mark.parametrize("size", [1, 7])
-def test_a_sampled_gradient_has_the_shape_of_W_and_sums_to_zero_over_tokens(rng, size):
-    table = ContextTable.random(3, 4, 2, 5, rng)
-    gradient = SampledGradient(table, size, rng)(rng.standard_normal((4, 5)))
-    assert gradient.shape == (4, 5)
-    assert np.abs(gradient.sum(axis=0)).max() < 1e-14

@@ -126,27 +126,6 @@ def test_radii_where_logits_lose_their_digits_are_refused(drawn):
         regularization_path(drawn, [1.0, 1e9])
 
 
-def test_a_warm_start_changes_nothing(drawn):
-    path = regularization_path(drawn, [0.5, 7.0, 300.0])
-    for radius, W in zip(path.radii, path.weights, strict=True):
-        assert np.allclose(
-            regularization_path(drawn, [radius]).weights[0], W, rtol=0, atol=1e-9 * radius
-        )
-
-
-@pytest.mark.parametrize("lengths", [[1.0], [0.01, 1.0, 10.0], [1e-3, 10.0]])
-def test_the_first_multiplier_is_nearly_right_whatever_the_lengths(drawn, lengths):
-    """W ≈ −∇CE(0) / λ for logits up to 1: the search begins no farther out, however large the first
-    radius.
-    """
-    scaled = ContextTable(
-        drawn.embeddings * np.resize(lengths, 8)[:, None], drawn.next_token, drawn.weight
-    )
-    path = module._Path(DecomposedLoss(scaled), 1e3)
-    path._minimize()
-    assert 0.7 < np.linalg.norm(path._weights()) / path.radius < 1
-
-
 def test_a_doubling_of_the_radius_costs_some_ten_dense_systems(drawn, monkeypatch):
     """Because the next minimizer is predicted along the path: 78 systems for seven radii. Predicted
     the wrong way, each costs more.
@@ -157,21 +136,6 @@ def test_a_doubling_of_the_radius_costs_some_ten_dense_systems(drawn, monkeypatc
     )
     regularization_path(drawn, [10.0])  # from 0.2
     assert len(systems) <= 85
-
-
-def test_the_objective_is_the_loss_over_the_multiplier_and_half_the_square_of_the_norm(drawn, rng):
-    path = module._Path(DecomposedLoss(drawn), 1.0)
-    for size in (0.1, 1.0, 10.0):
-        finite, growing = (
-            size * rng.standard_normal(len(path.finite)),
-            size * rng.standard_normal(len(path.growing)),
-        )
-        W = path.loss.weights(finite, growing, -path.nu)
-        expected = math.exp(path.nu) * drawn.excess(W) + np.linalg.norm(W) ** 2 / 2
-        assert path._objective(finite, growing) == pytest.approx(expected, rel=1e-9)
-    # in front of a loss of any size: it stays finite, for trial steps to be rejected
-    path.nu = 600.0
-    assert 1e100 < path._objective(path.finite, 1e3 * path.growing + 1) < np.inf
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_one_step_is_the_gradient_on_one_of_the_pairs():
     assert chisquare(counts, expected).pvalue > 1e-3
 
 
-@pytest.mark.parametrize("batch_size", [3, 4, 40])
+@pytest.mark.parametrize("batch_size", [3, 40])
 def test_batches_have_the_mean_and_the_covariance_of_their_samples(batch_size):
     table, runs = draw(0), 6000
     found = descend_many(

@@ -91,22 +91,6 @@ def test_forged_certificates_are_refused():
     assert not contradicts(same_distributions, certificate)
 
 
-def test_the_finite_part_lies_in_F_and_solves_the_equations(rng):
-    drawn = ContextTable.random(30, 8, 3, 40, rng)
-    found = check_compatibility(drawn)
-    span = ties(drawn.embeddings, drawn.support.toarray())
-    assert found.verdict is CompatibilityVerdict.COMPATIBLE
-    assert np.allclose(span @ found.finite_part.ravel(), log_odds(drawn), atol=1e-9)
-    outside = found.finite_part.ravel() - np.linalg.pinv(span) @ (span @ found.finite_part.ravel())
-    assert np.abs(outside).max() < 1e-9
-
-
-def test_one_hot_contexts_are_compatible_with_nothing_to_match(rng):
-    found = check_compatibility(ContextTable.random(6, 4, 1, 2, rng))
-    assert found.verdict is CompatibilityVerdict.COMPATIBLE
-    assert (found.residual, np.abs(found.finite_part).max()) == (0, 0)
-
-
 def test_too_few_steps_leave_it_undecided(rng):
     found = check_compatibility(ContextTable.random(20, 8, 4, 18, rng), max_iterations=1)
     assert found.verdict is CompatibilityVerdict.UNDECIDED

@@ -8,7 +8,6 @@ from ntpcompanion.linear.separability import decision as separability
 from ntpcompanion.linear.separability.decision import (
     Separability,
     Verdict,
-    _rounds,
     check_separability,
 )
 from ntpcompanion.linear.separability.exact_certificates import MAX_UNKNOWNS
@@ -79,7 +78,7 @@ def test_integer_embeddings_are_proved_over_fractions(given_table):
 
 @pytest.mark.parametrize(
     ("m", "V", "size", "dims"),
-    [(40, 10, 1, range(6, 15)), (40, 10, 4, range(20, 30)), (30, 6, 3, range(12, 30, 3))],
+    [(40, 10, 1, range(7, 15, 2)), (40, 10, 4, range(20, 30, 2))],
 )
 def test_near_the_threshold_both_answers_come_and_agree_with_a_linear_program(m, V, size, dims):
     seen = Counter()
@@ -123,16 +122,6 @@ def test_tables_one_can_decide_by_hand(embeddings, support, verdict):
     found = check_separability(by_hand)
     assert found.verdict is verdict
     assert found.verify(by_hand).exact is not None
-
-
-def test_lengths_of_embeddings_from_1e_minus_3_to_1e3_do_not_matter(rng):
-    plain = ContextTable.random(40, 10, 2, 24, rng)
-    scaled = ContextTable(
-        plain.embeddings * 10 ** rng.uniform(-3, 3, (40, 1)), plain.next_token, plain.weight
-    )
-    found = check_separability(scaled)
-    assert found.verdict is check_separability(plain).verdict is Verdict.SEPARABLE
-    assert proof_holds(found, scaled)
 
 
 def test_ties_that_lengths_blow_up_are_corrected_in_the_decoder_itself():
@@ -188,24 +177,6 @@ def test_large_integer_tables_are_verified_in_floats_only(rng):
     assert verified.exact is None
 
 
-def test_errors_say_what_to_do(rng):
-    drawn = ContextTable.random(3, 4, 2, 3, rng)
-    with pytest.raises(
-        ValueError, match=r"`W` must be a matrix of shape \(4, 3\), got shape \(4, 2\)\."
-    ):
-        Separability(Verdict.SEPARABLE, weights=np.zeros((4, 2))).verify(drawn)
-    with pytest.raises(
-        ValueError, match=r"`certificate` must be a matrix of shape \(3, 4\), got shape \(3, 3\)\."
-    ):
-        Separability(Verdict.NOT_SEPARABLE, certificate=np.zeros((3, 3))).verify(drawn)
-
-
-def test_rounds_double_and_add_up():
-    assert list(_rounds(1000)) == [100, 200, 400, 300]
-    assert list(_rounds(100)) == [100]
-    assert list(_rounds(1)) == [1]
-
-
 def test_one_step_is_allowed(rng):
     assert check_separability(ContextTable.random(2, 4, 1, 8, rng), max_iterations=1).verdict in (
         Verdict.SEPARABLE,
@@ -228,42 +199,10 @@ def test_stretching_the_embeddings_of_a_separable_table_keeps_its_verdict():
     assert found > 10
 
 
-@pytest.fixture
-def search(monkeypatch):
-    """A search whose descents stand still at a given X; finishing it is counted."""
-    table = ContextTable(np.eye(2), np.array([[1.0, 0, 0], [0, 0.5, 0.5]]), np.array([0.5, 0.5]))
-    state, finished = separability._Search(table), []
+def test_the_gap_is_that_of_the_projected_goal(monkeypatch):
+    """Of a search whose descents stand still."""
     for name in ("minimize_to_decoder", "minimize_to_certificate"):
-        monkeypatch.setattr(
-            separability, name, lambda basis, support, start, iterations, tick: start
-        )
-    original = separability.finish_weights
-    monkeypatch.setattr(
-        separability,
-        "finish_weights",
-        lambda *arguments: finished.append(1) or original(*arguments),
-    )
-    return state, finished
-
-
-@pytest.mark.parametrize("worst", [[0.0, 0.0], [1.0, -1.0], [-1.0, -1.0], [1.0, 0.0]])
-def test_logits_that_do_not_separate_are_not_finished(search, worst):
-    state, finished = search
-    logits = np.array([[worst[0], 0, -1.0], [2.0, worst[1] + 2.0, 3.0]])
-    state.X = state.basis.T @ logits
-    assert next(state.attempts(10)) is None
-    assert finished == []
-
-
-def test_logits_that_separate_are_finished(search):
-    state, finished = search
-    state.X = state.basis.T @ np.array([[1.0, 0, -1.0], [-2.0, 1.0, 1.5]])
-    assert next(state.attempts(10)).verdict is Verdict.SEPARABLE
-    assert finished == [1]
-
-
-@pytest.mark.usefixtures("search")
-def test_the_gap_is_that_of_the_projected_goal():
+        monkeypatch.setattr(separability, name, lambda basis, support, start, *how: start)
     # the basis does not span R³: not every Γ has a gap of 1
     more = table([[1, 0], [0, 1], [1, 2]], [[1, 0, 0], [0, 1, 1], [0, 1, 0]])
     state = separability._Search(more)

@@ -107,13 +107,6 @@ def test_the_solutions_are_those_decoders_that_the_set_contains():
     assert found.contains(found.finite_part)
 
 
-def test_two_contexts_on_one_line_must_agree():
-    embeddings, support = np.array([[1, 1], [2, 2]]), np.full((2, 2), True)
-    assert solve_exactly(embeddings, support, np.array([[1, 0], [1, 0]])) is None
-    found = solve_exactly(embeddings, support, np.array([[1, 0], [2, 0]]))
-    assert np.array_equal(np.array(found.finite_part, dtype=float), [[0.25, 0.25], [-0.25, -0.25]])
-
-
 @pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(
     ("embeddings", "support", "exponents", "message"),

@@ -144,14 +144,6 @@ def test_what_remains_is_compatible_and_separable_or_has_a_minimizer(table):
     assert inside == pytest.approx(implied.finite_part, abs=1e-8)
 
 
-def test_a_table_that_meets_both_conditions_implies_itself():
-    table = ContextTable.random(4, 5, 2, 6, np.random.default_rng(0))
-    implied = implied_table(table)
-    assert not implied.support.certificates
-    assert implied.next_token == pytest.approx(table.next_token, abs=1e-12)
-    assert implied.entropy == pytest.approx(table.entropy, abs=1e-12)
-
-
 def test_a_context_without_an_embedding_is_predicted_uniformly():
     embeddings = np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]])
     p = np.array([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 1.0, 0.0]])

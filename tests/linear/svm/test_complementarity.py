@@ -81,14 +81,6 @@ def test_the_flow_of_the_pair_is_the_flow_in_two_coordinates(tilt):
     np.testing.assert_allclose(difference, reduced(tilt, log_times), rtol=1e-4)
 
 
-def test_without_strict_complementarity_the_second_coordinate_grows_like_log_log_t():
-    """a − b − e^b tends to a constant, so b = log log t up to a term that vanishes."""
-    u = reduced(0.0, [50.0, 100.0, 400.0])
-    constant = u[:, 0] - u[:, 1] - np.exp(u[:, 1])
-    np.testing.assert_allclose(constant, constant[0], atol=1e-5)
-    assert (np.abs(u[:, 1] - np.log([50, 100, 400])) < [0.1, 0.06, 0.02]).all()
-
-
 def test_with_it_the_second_coordinate_tends_to_a_constant():
     tilt = 0.2
     u = reduced(tilt, [50.0, 600.0])

@@ -227,16 +227,6 @@ def test_tokens_contexts_and_constants_do_not_matter():
     )
 
 
-def test_words_of_the_same_supports_coincide():
-    case = table(
-        np.random.default_rng(0).standard_normal((5, 8)),
-        [[1, 1, 0, 0]] * 2 + [[0, 0, 1, 0]] * 2 + [[1, 1, 0, 1]],
-    )
-    W = solve_ntp_svm(case, tol=1e-12).weights
-    np.testing.assert_allclose(W[0], W[1], atol=1e-6)
-    assert np.abs(W[0] - W[2]).max() > 0.1
-
-
 def test_single_precision_is_proved_in_double():
     case = random_table(m=30, V=20, S=4, d=40)
     single = solve_ntp_svm(case, dtype=torch.float32, tol=1e-4)

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from ntpcompanion.linear import ContextTable, project_onto_F, solve_ntp_svm
+from ntpcompanion.linear import ContextTable, project_onto_F
 from ntpcompanion.linear.svm.norm_margins import (
     PROGRAMS,
     decoder_norm,
@@ -66,26 +66,6 @@ def test_one_context_is_in_closed_form(norm):
     right = np.sign(h) / 7 if norm == "max" else h / 25
     moved = answer.weights - np.outer(u, right)
     np.testing.assert_allclose(moved - moved[0], 0, atol=1e-5)
-
-
-def test_the_spectral_program_agrees_with_another_form_of_it():
-    """[[t I, W], [Wᵀ, t I]] ≽ 0 in all entries of W, by SCS."""
-    case = ContextTable.random(4, 5, 2, 5, stream(3, "other form"))
-    W, t = cp.Variable((5, 5)), cp.Variable()
-    constraints = [cp.bmat([[t * np.eye(5), W], [W.T, t * np.eye(5)]]) >> 0]
-    for h, p in zip(case.embeddings, case.distributions.toarray(), strict=True):
-        first, *others = np.flatnonzero(p)
-        constraints += [(W[first] - W[z]) @ h == 0 for z in others]
-        constraints += [(W[first] - W[v]) @ h >= 1 for v in np.flatnonzero(p == 0)]
-    least = cp.Problem(cp.Minimize(t), constraints).solve(solver=cp.SCS, eps=1e-7)
-    assert solve_norm_margin(case, "spectral").size == pytest.approx(least, rel=1e-4)
-
-
-def test_the_frobenius_decoder_is_the_next_token_svm():
-    case = ContextTable.random(5, 4, 2, 6, stream(0, "svm"))
-    svm = solve_ntp_svm(case, tol=1e-9).weights
-    answer = solve_norm_margin(case, "frobenius")
-    np.testing.assert_allclose(answer.weights, svm, atol=1e-5)
 
 
 @pytest.mark.parametrize("norm", NORMS)

@@ -13,8 +13,8 @@ def rng():
 
 
 def test_tables_of_the_figure_are_compatible_and_separable(rng):
-    tables = planar_tables(60, rng)
-    assert 0 < len(tables) < 60
+    tables = planar_tables(30, rng)
+    assert 0 < len(tables) < 30
     for table in tables:
         assert table.embeddings.shape == (3, 2)
         np.testing.assert_allclose(np.linalg.norm(table.embeddings, axis=1), 1)
@@ -24,7 +24,7 @@ def test_tables_of_the_figure_are_compatible_and_separable(rng):
 
 
 def test_the_widest_margin_is_that_of_the_solution_of_least_norm(rng):
-    tables = planar_tables(60, rng)
+    tables = planar_tables(30, rng)
     best, solution = widest_margin(tables)
     _, rough = widest_margin([best], tol=1e-6)
     assert np.linalg.norm(solution.weights) <= np.linalg.norm(rough.weights) * (1 + 1e-12)
@@ -33,7 +33,7 @@ def test_the_widest_margin_is_that_of_the_solution_of_least_norm(rng):
 
 
 def test_the_order_of_rough_solutions_does_not_decide(rng):
-    tables = planar_tables(60, rng)
+    tables = planar_tables(30, rng)
     exact, rough = (
         np.array([np.linalg.norm(solve_ntp_svm(table, tol=tol).weights) for table in tables])
         for tol in (1e-12, ROUGH)

@@ -25,20 +25,6 @@ def test_the_best_proof_is_kept():
     )
 
 
-def test_ties_that_are_rounding_are_not_solved_again(monkeypatch, rng):
-    """Also where all logits of a context are: they are small against the others."""
-    drawn, calls, correct = random_table(m=6, d=15), [], recovery.tie_correction
-    case = table(drawn.embeddings, np.vstack([drawn.support.toarray()[:5], np.ones((1, 6))]))
-    scaled = UnitTable(case, torch.float64, torch.device("cpu"))
-    state, _ = ascend(scaled.problem, start(scaled.problem), 30)
-    monkeypatch.setattr(
-        recovery, "tie_correction", lambda *given: calls.append(1) or correct(*given)
-    )
-    proof = recover_decoder(scaled, state.gamma, np.inf)
-    assert len(calls) == 1
-    assert proof.gap < 1
-
-
 def test_ties_that_do_not_become_rounding_are_left_after_some_rounds(monkeypatch):
     case, calls, correct = random_table(), [], recovery.tie_correction
     best = solve_ntp_svm(case).dual

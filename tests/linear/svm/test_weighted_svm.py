@@ -51,18 +51,6 @@ def test_a_general_solver_agrees(support_size, rng):
     assert -1e-12 < answer.gap < 1e-9
 
 
-def test_equal_weights_give_the_next_token_svm(rng):
-    case = ContextTable.random(6, 5, 2, 8, rng)
-    answer = solve_weighted_svm(case, np.full((5, 8), 1e-12))
-    np.testing.assert_allclose(answer.weights, solve_ntp_svm(case, tol=1e-10).weights, atol=1e-6)
-
-
-def test_repeated_contexts_change_nothing():
-    thrice = table([[2, 1], [1, 2], [4, 2]], [[1, 1, 0], [0, 1, 1], [1, 1, 0]])
-    once = solve_weighted_svm(TWO, np.ones((3, 2))).weights
-    np.testing.assert_allclose(solve_weighted_svm(thrice, np.ones((3, 2))).weights, once, atol=1e-9)
-
-
 def test_a_table_that_is_not_separable_is_refused():
     opposite = table([[1, 0], [1, 0]], [[1, 0], [0, 1]])
     with pytest.raises(ValueError, match=r"^`table` must be separable"):

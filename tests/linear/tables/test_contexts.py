@@ -142,12 +142,6 @@ def test_sizes_and_entropy():
     )
 
 
-def test_a_table_is_frozen():
-    table = ContextTable(np.eye(2), GAP, np.array([0.5, 0.5]))
-    with pytest.raises(AttributeError):
-        table.weight = np.ones(2)
-
-
 @given(st.integers(1, 6), st.integers(2, 6), st.integers(1, 3), st.data())
 def test_random_tables_have_the_sizes_asked_for(m, vocab, dim, data):
     size = data.draw(st.integers(1, vocab - 1))
@@ -189,15 +183,6 @@ def test_from_tokens_equals_a_dictionary(tokens, length):
     )
     assert isinstance(table.next_token, csr_array)
     assert table.embeddings.shape == (sum(expected.values()), 2)
-
-
-def test_from_tokens_draws_embeddings_from_the_generator():
-    tokens = np.array([0, 1, 2, 0, 1, 2, 1])
-    one, same, other = (
-        ContextTable.from_tokens(tokens, 3, 1, 4, np.random.default_rng(seed)) for seed in (1, 1, 2)
-    )
-    assert np.array_equal(one.embeddings, same.embeddings)
-    assert not np.array_equal(one.embeddings, other.embeddings)
 
 
 OK = {"embeddings": np.eye(2), "next_token": GAP, "weight": np.array([0.5, 0.5])}
@@ -263,20 +248,6 @@ REFUSED = [
 def test_what_is_no_table_is_refused(name, value, words):
     with pytest.raises(ValueError, match=words):
         ContextTable(**{**OK, name: value})
-
-
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize("method", ["cross_entropy", "excess", "gradient"])
-@pytest.mark.parametrize(
-    ("W", "words"),
-    [
-        (np.ones((2, 3)), r"`W` must be a matrix of shape \(3, 2\), got shape \(2, 3\)"),
-        (np.full((3, 2), np.inf), r"`W` holds inf \(6 entries"),
-    ],
-)
-def test_what_is_no_decoder_is_refused(method, W, words):
-    with pytest.raises(ValueError, match=words):
-        getattr(ContextTable(**OK), method)(W)
 
 
 def test_a_support_of_all_tokens_is_refused(rng):
@@ -363,9 +334,3 @@ def test_supports_are_sets_of_one_size_each_as_likely(rng, size):
     sets, counts = np.unique(drawn, axis=0, return_counts=True)
     assert len(sets) == {1: 5, 2: 10, 4: 5}[size]
     assert chisquare(counts).pvalue > 1e-6
-
-
-def test_a_random_table_has_the_supports_of_its_generator():
-    table = ContextTable.random(6, 5, 2, 3, np.random.default_rng(0))
-    drawn = draw_supports(6, 5, 2, np.random.default_rng(0))
-    assert [set(row) for row in drawn] == [set(np.flatnonzero(row)) for row in table.next_token]

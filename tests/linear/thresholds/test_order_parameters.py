@@ -27,17 +27,6 @@ def test_one_support_for_all_contexts_gives_one_half(rng, V, S):
     assert saddle_threshold(distribution, rng, draws=200).ratio == pytest.approx(0.5, abs=1e-9)
 
 
-@pytest.mark.parametrize("S", [1, 2])
-def test_one_support_gives_one_half_without_merging_too(rng, monkeypatch, S):
-    """The tokens off support are alike, but the iteration does not know it."""
-    monkeypatch.setattr(order_parameters, "_reduced", lambda distribution: distribution)
-    distribution = SupportDistribution(
-        np.array([[1] * S + [0] * 3], dtype=bool)[:, S - 1 :], np.ones(1)
-    )
-    found = saddle_threshold(distribution, rng, draws=1500, iterations=50)
-    assert found.ratio == pytest.approx(0.5, abs=0.01)
-
-
 def test_tokens_of_the_same_or_of_no_support_change_nothing(rng):
     distribution = weighted_supports([3.0, 2.0, 1.0], 1)
     more = SupportDistribution(
@@ -100,16 +89,6 @@ def test_the_solution_is_the_smallest_over_covariances_of_the_largest_over_metri
     for root in ([2.0, -1.0, -1.0], [0.0, 1.0, -1.0]):
         bent = order_parameters._normalized(np.eye(3) - 1 / 3 + np.outer(root, root))
         assert largest_ratio(bent, drawn) > least + 0.005
-
-
-def test_draws_have_the_second_moments_of_the_normal_law(rng):
-    distribution = weighted_supports([1.0, 1.0, 1.0], 1)
-    drawn = order_parameters._draw(distribution, 90, rng)
-    for support in distribution.supports:
-        xi = drawn.normals[(drawn.supports == support).all(axis=1)]
-        assert xi.mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-12)
-        assert xi.T @ xi / len(xi) == pytest.approx(np.eye(3), abs=1e-12)
-    assert drawn.weight.sum() == pytest.approx(1)
 
 
 @pytest.mark.usefixtures("unchecked_shapes")

@@ -10,7 +10,6 @@ from ntpcompanion.linear.thresholds.phase_diagram import (
     crossing_sample,
     table_of_sizes,
 )
-from tests.oracles import largest_margin
 
 
 def sample(m, *sides):
@@ -46,20 +45,6 @@ def test_where_the_law_is_known_the_shares_follow_it(rng, draw):
     assert (curve.separable - error <= chance).all()
     assert (chance <= curve.separable + curve.undecided + error).all()
     assert curve.undecided.max() <= 2 / n, "such tables are rare"
-
-
-def test_one_bisection_says_what_enumeration_says(rng):
-    tables = [table_of_sizes([1, 3, 1, 3, 2, 4], 4, 6, rng) for _ in range(5)]
-    margins = [
-        [largest_margin(t.embeddings[:, :d], t.support.toarray()) for d in range(1, 7)]
-        for t in tables
-    ]
-    found = crossing_sample(tables)
-    assert np.array_equal(
-        found.shares(range(1, 7)).separable, (np.array(margins) > 1e-7).mean(axis=0)
-    )
-    assert found.num_contexts == 6
-    assert found.undecided == 0
 
 
 def test_shares_count_what_is_undecided_on_neither_side():

@@ -67,18 +67,6 @@ def test_half_of_two_token_tables_are_separable_at_the_bound(rng):
         assert np.mean(separable) == pytest.approx(expected, abs=3.5 * error)
 
 
-def test_fewer_tokens_are_separable_whenever_more_are(rng):
-    distribution = weighted_supports([4.0, 2.0, 1.0, 1.0], 2)
-    for _ in range(12):
-        table = table_of_supports(distribution, 8, rng)
-        support = table.support.toarray()
-        few = support[:, [0, 1, 2]]
-        met = few.any(axis=1)
-        for d in (4, 6):
-            if largest_margin(table.embeddings[:, :d], support) > 1e-7:
-                assert largest_margin(table.embeddings[met][:, :d], few[met]) > 1e-7
-
-
 def test_the_most_frequent_tokens_keep_their_contexts():
     supports = np.array([[1, 0, 0], [1, 0, 1], [0, 1, 0], [0, 0, 1]], dtype=bool)
     distribution = SupportDistribution(supports, np.array([0.4, 0.2, 0.1, 0.3]))

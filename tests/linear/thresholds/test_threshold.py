@@ -74,31 +74,6 @@ def test_a_full_support_leaves_a_line(V):
     assert statistical_dimension(V, V) == 1
 
 
-def test_it_falls_with_the_support_and_stays_between_a_line_and_the_space():
-    values = [statistical_dimension(60, S) for S in range(1, 61)]
-    assert values == sorted(values, reverse=True)
-    assert 1 == values[-1] < values[0] < 60
-
-
-def test_large_vocabularies_agree_with_monte_carlo_too(rng):
-    """One of a thousand: what is lost of V is the expected number of pooled tokens, less one."""
-    near = [project(g, 1) for g in rng.standard_normal((1000, 1000))]
-    pooled = [(point == point[0]).sum() - 1 for point in near]
-    expected = 1000 - statistical_dimension(1000, 1)
-    assert abs(np.mean(pooled) - expected) < 4 * np.std(pooled) / math.sqrt(len(pooled))
-
-
-@pytest.mark.parametrize(
-    ("S", "threshold"), [(1, 0.221), (2, 0.371), (4, 0.589), (6, 0.751), (8, 0.885)]
-)
-def test_the_values_of_a_first_sketch_by_monte_carlo(S, threshold):
-    assert predicted_threshold(10, S) == pytest.approx(threshold, abs=2e-3)
-
-
-def test_two_tokens_cross_where_cover_says():
-    assert predicted_threshold(2, 1) == pytest.approx(0.5, abs=1e-13)
-
-
 def test_mixed_sizes_average_the_dimension_and_not_the_size():
     mixed = predicted_threshold(10, [1, 8, 8])
     delta = (statistical_dimension(10, 1) + 2 * statistical_dimension(10, 8)) / 3

@@ -5,7 +5,6 @@ import pytest
 
 from ntpcompanion.linear.thresholds import tie_projection as pooling
 from ntpcompanion.linear.thresholds.tie_projection import mean_stiffness, pool
-from tests.linear.thresholds.test_threshold import project
 
 
 def random_response(rng, V):
@@ -59,14 +58,6 @@ def test_multipliers_and_pooled_tokens_have_the_right_signs(rng):
     assert np.abs(np.where(found.pooled, 0, found.multipliers)).max() == 0
     assert np.where(found.pooled, x.max(axis=1, keepdims=True) - x, 0).max() < 1e-8
     assert (found.pooled | ~supports).all()
-
-
-def test_the_identity_pools_the_largest(rng):
-    points = rng.standard_normal((50, 6))
-    supports = np.tile(np.arange(6) < 2, (50, 1))
-    found = pool(np.eye(6), points, supports)
-    expected = np.array([project(g, 2) for g in points])
-    assert points - found.multipliers == pytest.approx(expected, abs=1e-10)
 
 
 def test_the_stiffness_is_the_derivative_of_the_multipliers(rng):

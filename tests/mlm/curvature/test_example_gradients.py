@@ -1,4 +1,3 @@
-import math
 from dataclasses import replace
 
 import pytest
@@ -9,10 +8,8 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from ntpcompanion.mlm.curvature.example_gradients import (
     log_trace,
     sampled_labels,
-    sampled_squared_gradients,
     squared_gradients,
 )
-from ntpcompanion.mlm.curvature.rescaling import rescale, scale_names
 from ntpcompanion.networks.build_network import build_model
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
 from tests.networks.cases import AT, TOKENS, double
@@ -113,33 +110,6 @@ def test_the_gradient_of_the_log_trace_is_that_of_differences():
         ]
         difference = (ends[0] - ends[1]) / (2 * h)
         assert float(difference) == pytest.approx(float((slope * step).sum()), rel=1e-5, abs=1e-8)
-
-
-def test_the_penalty_leads_along_a_valley_to_its_flattest_point():
-    """Query and key trade a factor e^q, and the function stays: the trace is A e^{−2q} + B e^{2q}
-    plus what they do not change, lowest at q = ln(A/B)/4.
-    """
-    parameters = parameters_of(double(TRANSFORMER))
-    uniforms = torch.tensor([0.2, 0.5, 0.9], dtype=torch.float64)
-    squares = sampled_squared_gradients(META, parameters, TOKENS, AT, uniforms)
-    query, key = (
-        sum(float(squares[f"blocks.0.{name}.{p}"].sum()) for p in ("weight", "bias"))
-        for name in ("query", "key")
-    )
-    direction = torch.tensor(
-        [float(name == "blocks.0.query") for name in scale_names(2)], dtype=torch.float64
-    )
-
-    def along(q):
-        return log_trace(META, rescale(parameters, q * direction), TOKENS, AT, uniforms)
-
-    lowest = math.log(query / key) / 4
-    q = torch.tensor(lowest + 0.5, dtype=torch.float64)
-    total = sum(float(s.sum()) for s in squares.values())
-    curvature = 8 * (query * key) ** 0.5 / total  # of the logarithm, at the minimum
-    for _ in range(15):
-        q = q - 0.7 / curvature * grad(along)(q)
-    assert float(q) == pytest.approx(lowest, abs=1e-4)
 
 
 def test_the_log_trace_takes_the_labels_that_the_model_draws():

@@ -4,8 +4,6 @@ import pytest
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
-from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
 from ntpcompanion.mlm.curvature.squared_gradients import (
     OneMask,
     fisher_by_parameter,
@@ -98,43 +96,3 @@ def test_the_population_loss_is_entropy_plus_divergence():
     model, test = random_case()
     loss = population_loss(OneMask(model)(test.tokens), test)
     assert abs(float(loss.detach()) - evaluate(model, test).loss) < 1e-10
-
-
-def test_the_fisher_trace_of_a_tied_transformer_is_that_of_its_gradients():
-    model, test = random_case()
-    flat = FlatModule(OneMask(model))
-    expected = []
-    for row in range(len(test.tokens)):
-        log_law = OneMask(model)(test.tokens[row : row + 1])[0].log_softmax(0)
-        grads = [
-            torch.autograd.grad(entry, [*model.parameters()], retain_graph=True)
-            for entry in log_law
-        ]
-        norms = torch.stack([sum(g.square().sum() for g in each) for each in grads])
-        expected.append(float((log_law.detach().exp() * norms).sum()))
-    found = fisher_trace(
-        flat, flat.theta, test.tokens, labels_per_input=2000, generator=generator()
-    )
-    exact = sum(expected) / len(expected)
-    spread = torch.tensor(expected).std() / len(expected) ** 0.5
-    assert abs(found.value - exact) < 0.03 * exact
-    assert abs(found.stderr - spread) < 0.1 * spread
-
-
-@torch.no_grad()
-def test_hutchinson_takes_the_population_loss():
-    model, test = random_case()
-    flat = FlatModule(OneMask(model))
-
-    def loss(theta):
-        return population_loss(flat(theta, test.tokens), test)
-
-    step, theta = 1e-4, flat.theta
-    losses = torch.func.vmap(loss, chunk_size=64)
-    steps = step * torch.eye(len(theta), dtype=theta.dtype)
-    with sdpa_kernel(SDPBackend.MATH):  # the one that vmap knows
-        second = losses(theta + steps) - 2 * loss(theta) + losses(theta - steps)
-    exact = float(second.sum()) / step**2
-    found = hutchinson_trace(loss, flat.theta, probes=200, generator=generator())
-    assert abs(found.value - exact) < 4 * found.stderr
-    assert found.stderr < 0.2 * exact

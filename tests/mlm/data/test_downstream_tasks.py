@@ -129,14 +129,6 @@ def test_sentences_without_the_label_are_refused():
         label_posterior(language, short, 3)
 
 
-def test_other_inputs_keep_the_labels():
-    task = draw_task(SMALL.build(), 1, 10, 6, 4, generator())
-    train, test = task.with_inputs(torch.zeros(10, 2), torch.ones(6, 2))
-    assert torch.equal(train.labels, task.train.labels)
-    assert torch.equal(test.labels, task.test.labels)
-    assert test.inputs.sum() == 12
-
-
 def short_sentences():
     """A grammar nearly all of whose sentences have one word, and at most 4."""
     sizes = {"symbols": 6, "vocab": 8, "depth": 3, "pairs": 2, "words": 3, "stop": 0.9999}

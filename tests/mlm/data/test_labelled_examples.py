@@ -2,7 +2,6 @@ import pytest
 import torch
 
 from ntpcompanion.mlm.data.labelled_examples import (
-    LabelledExamples,
     accuracy_of,
     bayes_accuracy,
     posterior_accuracy,
@@ -42,27 +41,6 @@ def test_what_is_no_posterior_is_refused(posterior, words):
         bayes_accuracy(posterior)
 
 
-ROWS = torch.zeros(3, 2)
-WRONG = [
-    ((ROWS, torch.tensor([0, 0, 0]), 0), "`classes` must be at least 2, got 0"),
-    (
-        (ROWS[:0], torch.tensor([], dtype=torch.int64), 2),
-        "`labels`",
-    ),
-    ((ROWS, torch.zeros(3, 1, dtype=torch.int64), 2), "`labels`"),
-    (
-        (ROWS, torch.tensor([0, -1, 1]), 2),
-        "`labels`",
-    ),
-]
-
-
-@pytest.mark.parametrize(("fields", "words"), WRONG)
-def test_examples_that_cannot_be_used_are_refused(fields, words):
-    with pytest.raises(ValueError, match=words):
-        LabelledExamples(*fields)
-
-
 def test_the_accuracy_of_guesses_is_their_mean_posterior():
     posterior = torch.tensor([[0.5, 0.5], [0.2, 0.8], [1.0, 0.0], [0.9, 0.1]], dtype=torch.float64)
     found = posterior_accuracy(posterior, torch.tensor([0, 1, 1, 0]))
@@ -70,15 +48,8 @@ def test_the_accuracy_of_guesses_is_their_mean_posterior():
     assert posterior_accuracy(posterior, posterior.argmax(1)) == bayes_accuracy(posterior)
 
 
-@pytest.mark.parametrize(
-    ("guesses", "words"),
-    [
-        ([0], "`guesses`"),
-        ([0.0, 1.0], "`guesses`"),
-        ([0, 2], "`guesses`"),
-        ([-1, 0], "`guesses`"),
-    ],
-)
-def test_guesses_that_do_not_fit_are_refused(guesses, words, unchecked_shapes):
-    with pytest.raises(ValueError, match=words):
+@pytest.mark.parametrize("guesses", [[0], [0, 2]])
+@pytest.mark.usefixtures("unchecked_shapes")
+def test_guesses_that_do_not_fit_are_refused(guesses):
+    with pytest.raises(ValueError, match="`guesses`"):
         posterior_accuracy(torch.tensor([[0.5, 0.5], [0.2, 0.8]]), torch.tensor(guesses))

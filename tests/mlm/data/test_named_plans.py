@@ -47,12 +47,6 @@ def test_every_language_can_be_built_at_its_length(name):
     )
 
 
-def test_the_paper_sizes():
-    markov, grammar = LANGUAGE_PLANS["hmm-100"], LANGUAGE_PLANS["pcfg-50"]
-    assert (markov.states, markov.words, markov.length) == (100, 200, 16)
-    assert (grammar.nonterminals, grammar.words, grammar.length) == (50, 200, 32)
-
-
 @pytest.mark.parametrize("name", ["hmm-8", "hmm-12", "pcfg-16"])
 def test_context_matters_beyond_position_and_neighbours(name):
     gaps = context_gaps(LANGUAGE_PLANS[name].build(), 2000, 0, enumerated=0)

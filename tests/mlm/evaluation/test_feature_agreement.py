@@ -67,14 +67,6 @@ def test_the_two_losses_bound_what_is_unexplained_and_only_with_the_weights_of_t
     assert float((rare - moved).square().sum(1).min()) > 20
 
 
-@pytest.mark.parametrize(
-    ("first", "words"),
-    [
-        (normal(20, 20), "`first` must have more rows than there are columns"),
-        (normal(20, 3) / 0, "`first`"),
-        (normal(19, 3), "`second`"),
-    ],
-)
-def test_wrong_features_are_named(first, words):
-    with pytest.raises(ValueError, match=words):
-        canonical_correlations(first, normal(20, 3))
+def test_too_few_rows_are_named():
+    with pytest.raises(ValueError, match="`first` must have more rows than there are columns"):
+        canonical_correlations(normal(20, 20), normal(20, 3))

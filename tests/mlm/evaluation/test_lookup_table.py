@@ -31,15 +31,6 @@ def test_features_are_the_exact_conditionals(plan):
     assert torch.equal(found[:, : conditionals.shape[1]], conditionals)
 
 
-def test_padded_positions_are_zeros_and_the_others_laws():
-    language = MIXED.build()
-    tokens = language.sample(40, generator())
-    sums = lookup_features(language, tokens, 5).unflatten(1, (5, -1)).sum(2)
-    present = torch.nn.functional.pad(tokens != PADDING, (0, 1))
-    assert not present.all(1).any()
-    assert torch.allclose(sums, present.float(), rtol=0, atol=1e-6)
-
-
 def test_a_projection_is_applied_batch_by_batch():
     language = SMALL.build()
     tokens = language.sample(20, generator())

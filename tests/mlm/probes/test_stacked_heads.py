@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.probes.probe import ProbePlan, linear_probe
-from ntpcompanion.mlm.probes.stacked_heads import accuracy_by_posterior, fit_heads, trained_heads
+from ntpcompanion.mlm.probes.stacked_heads import fit_heads, trained_heads
 from tests.mlm.cases import generator
 
 MODELS, EXAMPLES, DIMS, CLASSES = 3, 50, 5, 4
@@ -58,7 +58,7 @@ def test_the_head_of_each_model_is_that_of_a_plain_loop():
         assert float((found.bias[model] - bias).abs().max()) < 1e-5
 
 
-@pytest.mark.parametrize("batch_size", [10, 25, 500])
+@pytest.mark.parametrize("batch_size", [25, 500])
 def test_a_head_is_that_of_the_probe_of_one_model(batch_size):
     plan = replace(PLAN, batch_size=batch_size)
     rows, labels = features(), classes()
@@ -100,27 +100,11 @@ def test_standardized_features_are_learned_whatever_their_unit():
     assert float(plain[0]) < 0.6
 
 
-def test_all_models_start_alike_and_see_the_same_order():
-    one = features(1)
-    found = fit_heads(one.expand(2, -1, -1), classes(), CLASSES, PLAN, generator())
-    assert torch.allclose(found.weight[0], found.weight[1], atol=1e-6)
-
-
-def test_accuracy_by_posterior_of_given_logits():
-    logits = torch.tensor([[[0.0, 1.0], [2.0, -1.0]], [[3.0, 1.0], [2.0, 5.0]]])
-    posterior = torch.tensor([[0.25, 0.75], [0.5, 0.5]])
-    assert accuracy_by_posterior(logits, posterior).tolist() == [0.625, 0.375]
-
-
 @pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"test": features(2)}, r"`test` must .* to agree with `train`, .*, got .*"),
-        (
-            {"labels": classes(49)},
-            r"`labels` must .* with shape \(\d+\) to agree with `train`, got .*\(49,\)",
-        ),
         (
             {"labels": torch.full((EXAMPLES,), 2)},
             "`labels` must hold several classes, got .* Draw more",

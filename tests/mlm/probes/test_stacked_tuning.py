@@ -84,23 +84,6 @@ def test_halfway_is_the_end_of_half_of_the_epochs():
     assert torch.equal(whole.halfway, half.final)
 
 
-def test_an_easy_task_is_learned():
-    given = task()
-    labels = given["test"][:, 0] % CLASSES
-    given["posterior"] = F.one_hot(labels, CLASSES).double()
-    found = tuned(given, replace(PLAN, epochs=40, weight_decay=0.0))
-    assert float(found.final.min()) > 0.9
-    assert float(found.training_loss.max()) < 0.1
-
-
-def test_the_given_stack_is_not_changed():
-    start = stack()
-    before = {name: p.clone() for name, p in start.parameters.items()}
-    tuned(start=start)
-    assert all(torch.equal(before[name], p) for name, p in start.parameters.items())
-    assert not any(p.requires_grad for p in start.parameters.values())
-
-
 @pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(
     ("change", "message"),
@@ -111,10 +94,6 @@ def test_the_given_stack_is_not_changed():
         ),
         ({"plan": replace(PLAN, epochs=1)}, "`plan` must have 2 `epochs` or more, .* not 1, got"),
         ({"given": task() | {"train": torch.zeros(36, 9).long()}}, "`tokens` holds sentences of 9"),
-        (
-            {"given": task() | {"labels": torch.zeros(35).long()}},
-            r"`labels` must .*\(36\) to agree with `train`, got .*\(35,\)",
-        ),
         (
             {"given": task() | {"labels": torch.zeros(36).long()}},
             "`labels` must hold several classes, got .* Draw more",

@@ -111,9 +111,5 @@ def test_what_is_no_network_is_rejected(network):
         enlarge_mlp(weights[:1], 2)
     with pytest.raises(ValueError, match="`weights` must be matrices, each with as many columns"):
         mlp_traces([weights[0], weights[2]], inputs)
-    with pytest.raises(ValueError, match="`factor` must be at least 1, got 0"):
-        enlarge_mlp(weights, 0)
-    with pytest.raises(ValueError, match="`scaling` must be"):
-        enlarge_mlp(weights, 2, scaling="half")
     with pytest.raises(ValueError, match=r"`inputs` must be a matrix .* shape \(6, 3\)"):
         mlp_traces(weights, inputs[:, :2])

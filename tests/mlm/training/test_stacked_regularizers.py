@@ -1,16 +1,13 @@
-import math
 from dataclasses import replace
 
 import pytest
 import torch
 from sklearn.linear_model import Ridge
-from torch.nn.functional import one_hot
 
 from ntpcompanion.mlm.curvature.example_gradients import log_trace
-from ntpcompanion.mlm.data.labelled_examples import LabelledExamples, accuracy_of
+from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.language_plans import HMMPlan
 from ntpcompanion.mlm.data.stacked_sentences import draw_steps
-from ntpcompanion.mlm.evaluation.evaluate import draw_test_set, evaluate
 from ntpcompanion.mlm.training import stacked_training
 from ntpcompanion.mlm.training.stacked_regularizers import (
     AdversarialPlan,
@@ -18,9 +15,7 @@ from ntpcompanion.mlm.training.stacked_regularizers import (
     solved_head,
     trace_penalty,
 )
-from ntpcompanion.mlm.training.stacked_training import train_stack, trained_stack
-from ntpcompanion.mlm.training.training_plan import TrainingPlan
-from ntpcompanion.networks.network_plan import ModelPlan
+from ntpcompanion.mlm.training.stacked_training import train_stack
 from ntpcompanion.networks.stack import Stack, initial_stack
 from tests.mlm.cases import SHORT, SMALL, TRANSFORMER, generator
 
@@ -164,32 +159,3 @@ def test_the_head_is_that_of_scikit_learn(n, d, ridge):
 def test_the_derivative_through_the_head_is_that_of_finite_differences(n, d):
     features, targets = random(n, d).requires_grad_(), random(n, 2, seed=1).requires_grad_()
     assert torch.autograd.gradcheck(lambda h, y: solved_head(h, y, 0.3)[0], (features, targets))
-
-
-def test_the_adversary_lowers_the_accuracy_of_the_head_at_kept_loss():
-    language, shape = LARGER.build(), ModelPlan("transformer", 16, 2, 2, 64, words=6, positions=4)
-
-    def task(n, seed):
-        tokens, states = language.sample_with_states(n, generator(seed))
-        return LabelledExamples(tokens, states[:, 1], 3)
-
-    plan = TrainingPlan(300, 64, learning_rate=1e-2)
-    normal = trained_stack(initial_stack(shape, (0,)), plan, language, (0,), "normal")
-    plans = [AdversarialPlan(weight, 1.0, 64, 64) for weight in (0.0, 0.1)]
-    term = adversary(plans, (1, 1), task(2000, 4))
-    plan = TrainingPlan(200, 64, learning_rate=3e-3, seed=1)
-    *_, end = train_stack(normal.take([0, 0]), plan, language, (1, 1), "attacked", term=term)
-    fitted, kept, test = task(200, 2), task(4000, 3), draw_test_set(language, 300, 4, 0)
-    without, attacked = (head_accuracy(end.stack.model(row), fitted, kept) for row in (0, 1))
-    losses = [evaluate(end.stack.model(row), test) for row in (0, 1)]
-    error = math.hypot(*(found.kl_stderr for found in losses))
-    assert abs(losses[1].loss - losses[0].loss) + 2 * error < 0.01
-    assert attacked.value < without.value - 5 * max(without.stderr, attacked.stderr)
-    assert without.value > head_accuracy(normal.model(0), fitted, kept).value - 0.03
-
-
-def head_accuracy(model, train, test):
-    """Of a ridge head that is fitted on other sentences than those it is measured on."""
-    vectors = [model.features(x.inputs)[:, -4:].flatten(1).detach() for x in (train, test)]
-    head, _ = solved_head(vectors[0], one_hot(train.labels, 3).float(), 1.0)
-    return accuracy_of((vectors[1] @ head).argmax(1) == test.labels)

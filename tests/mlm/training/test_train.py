@@ -9,11 +9,8 @@ import torch
 import torch.nn.functional as F
 
 from ntpcompanion.mlm.data.masked_sentences import MaskedBatch, batch_generator, draw_batch
-from ntpcompanion.mlm.evaluation.evaluate import draw_test_set, evaluate
-from ntpcompanion.mlm.training.checkpoints import load_checkpoint
 from ntpcompanion.mlm.training.distributed import Processes
 from ntpcompanion.mlm.training.train import Regularizer, masked_loss, train
-from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model
 from tests.mlm.cases import LSTM, MIXED, SHORT, SMALL, TRANSFORMER, same
 
@@ -135,19 +132,6 @@ def test_the_seed_decides_the_run_and_nothing_else_does():
     assert not same(first, final(TRANSFORMER, replace(SHORT, seed=1), language))
 
 
-def test_training_approaches_the_floor():
-    language = SMALL.build()
-    test = draw_test_set(language, 500, 4, 0)
-    plan = TrainingPlan(steps=300, batch_size=64, learning_rate=1e-2)
-    model_plan = replace(TRANSFORMER, width=16, inner=64)
-    first, last = (
-        evaluate(state.model, test).kl
-        for state in train(model_plan, plan, language, eval_steps=[0])
-    )
-    assert first > 0.5
-    assert last < 0.01
-
-
 KILLED = """
 import torch, sys
 from pathlib import Path
@@ -216,16 +200,6 @@ def test_checkpoints_are_written_where_asked(tmp_path):
         seen.append((state.step, saved))
     assert seen == [(1, None), (3, 1), (5, 4), (6, 5)]
     assert torch.load(file, weights_only=True)["step"] == 6
-
-
-def test_the_checkpoint_of_another_plan_is_refused(tmp_path):
-    file, language = tmp_path / "run.pt", SMALL.build()
-    final(TRANSFORMER, SHORT, language, checkpoint=file)
-    assert load_checkpoint(file, torch.load(file, weights_only=True)["identity"])["step"] == 6
-    with pytest.raises(ValueError, match="checkpoint of another plan or language"):
-        final(TRANSFORMER, replace(SHORT, learning_rate=0.5), language, checkpoint=file)
-    with pytest.raises(ValueError, match="checkpoint of another plan or language"):
-        final(TRANSFORMER, SHORT, replace(SMALL, seed=1).build(), checkpoint=file)
 
 
 def test_what_does_not_fit_together_is_refused():

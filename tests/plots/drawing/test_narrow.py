@@ -1,5 +1,4 @@
 from itertools import pairwise
-from xml.etree import ElementTree
 
 import matplotlib as mpl
 import numpy as np
@@ -131,17 +130,6 @@ def test_a_figure_without_panels_is_only_made_narrower():
     fig.text(0.5, 0.5, "nothing")
     with narrow.narrowed(fig):
         assert tuple(fig.get_size_inches()) == (3.4, 2.0)
-
-
-def test_equal_figures_have_equal_narrow_versions():
-    def drawn():
-        fig, (ax,) = plots.figure(1)
-        ax.plot([1, 3, 2])
-        return narrow.narrow_bundle(fig)[narrow.NARROW_MIME]
-
-    one, other = drawn(), drawn()
-    assert one == other
-    assert ElementTree.fromstring(one).get("viewBox") == "0 0 244.8 201.6"
 
 
 def test_a_narrow_figure_is_drawn_once_when_it_is_printed(monkeypatch):

@@ -125,23 +125,6 @@ def test_a_ramp_of_too_many_shades_is_refused(n):
         plots.ramp(n)
 
 
-@pytest.mark.usefixtures("unchecked_shapes")
-@pytest.mark.parametrize(
-    ("call", "words"),
-    [
-        (lambda: plots.ramp("3"), "`n` must be an integer, got '3'"),
-        (lambda: plots.ramp(2.5), "`n` must be an integer, got 2.5"),
-        (lambda: plots.ramp(None), "`n` must be an integer, got None"),
-        (lambda: plots.figure(0), "`ncols` must be at least 1, got 0"),
-        (lambda: plots.figure(2, height="a"), "`height` must be a number, got 'a'"),
-        (lambda: plots.figure(height=-1), "`height` must be positive and finite, got -1"),
-    ],
-)
-def test_what_is_no_number_of_shades_or_panels_is_refused(call, words):
-    with pytest.raises(ValueError, match=words):
-        call()
-
-
 NAME = "_parse_cached"
 
 
