@@ -1,6 +1,5 @@
 """A notebook or an experiment at every point of a grid, and all results in one table."""
 
-import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,8 +15,6 @@ from ntpcompanion.workflow.sweeps.targets import Target, find_target
 
 if TYPE_CHECKING:
     import pandas as pd
-
-log = logging.getLogger(__name__)
 
 
 def sweep(
@@ -79,9 +76,10 @@ def sweep(
     """
     import pandas as pd
 
+    options = Options(jobs, scheduler)
     target = find_target(project or Project.find(), name, profile)
     planned = plan_sweep(target, grid, fixed or {}, notebooks=notebooks, retry=retry)
-    return pd.read_parquet(run_sweep(planned, Options(jobs, scheduler), out))
+    return pd.read_parquet(run_sweep(planned, options, out))
 
 
 def plan_sweep(
@@ -110,23 +108,15 @@ def plan_sweep(
             raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by `--grid`: not both.")
         require_values(values, f"--grid {parameter}")
     points = target.points(grid_tasks(fixed, grid))
-    for note in target.notes(points):
-        log.warning("%s: %s", target.name, note)
+    target.check(points)
     journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
     return Campaign(target, points, journal, notebooks, retry)
 
 
 def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = None) -> Path:
-    """Make the runs that are missing, write the table, and return its path.
-
-    A run that fails, or whose process is killed twice, is a row with its state and traceback; the
-    others go on. The same command goes on after a kill: it makes those that were killed again, and
-    those that failed only if it is to retry.
-
-    Raises
-    ------
-    WorkflowError
-        as `compute`, or a table that cannot be written.
+    """Make the runs that are missing, write the table, and return its path. Runs that were killed
+    are made again by the same command, those that failed only if it is to retry. Raises
+    WorkflowError as `compute`, or for a table that cannot be written.
     """
     target, parameters = planned.target, [point.parameters for point in planned.points]
     variant = sha256(canonical_json(parameters))[:8]

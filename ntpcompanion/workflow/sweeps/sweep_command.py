@@ -1,4 +1,4 @@
-"""A sweep as a command line gives it, and as it tells its user of it."""
+"""A sweep as a command line gives it, and how many runs it plans."""
 
 import ast
 import math
@@ -11,8 +11,8 @@ from typing import Any
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
-from ntpcompanion.workflow.sweeps.campaign import Campaign, Progress
-from ntpcompanion.workflow.sweeps.executors import fitting_jobs, require_jobs
+from ntpcompanion.workflow.sweeps.campaign import Campaign, Options
+from ntpcompanion.workflow.sweeps.executors import fitting_jobs
 from ntpcompanion.workflow.sweeps.grid import LIMIT, require_values
 from ntpcompanion.workflow.sweeps.sweep import plan_sweep
 from ntpcompanion.workflow.sweeps.targets import find_target
@@ -34,12 +34,8 @@ def read_sweep(
     retry: bool = False,
 ) -> Campaign:
     """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
-    `seeds` is `START:STOP`.
-
-    Raises
-    ------
-    WorkflowError
-        a text that cannot be read, and as `find_target` and `plan_sweep`.
+    `seeds` is `START:STOP`. Raises WorkflowError for a text that cannot be read, and as
+    `find_target` and `plan_sweep`.
     """
     target = find_target(project, name, profile)
     axes = parse_assignments(grid, "--grid")
@@ -62,22 +58,12 @@ def parse_values(
     text: str, read: Callable[[str], object], option: str, *, ranges: bool = True
 ) -> list[Any]:
     """The values of one axis of a grid: `0.1,0.5` or `20:200:20`, where the stop is exclusive as in
-    a slice of Python.
+    a slice of Python. Where a value begins with a quotation mark, or with a bracket, all are
+    written as Python writes them: `'a,b','c'` or `[1,2],[3]`.
 
-    Where a value begins with a quotation mark, or with a bracket, all are written as Python writes
-    them: `'a,b','c'` or `[1,2],[3]`.
-
-    Parameters
-    ----------
-    read
-        makes a value of a text that was given.
-    ranges
-        whether values may be ranges and lists; if not, each is a text.
-
-    Raises
-    ------
-    WorkflowError
-        no value at all, a step of zero, one value twice, what Python would write otherwise.
+    `read` makes a value of a text; without `ranges` each value is a text, no range and no list.
+    Raises WorkflowError for no value at all, a step of zero, one value twice, and what Python would
+    write otherwise.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     values: Sequence[Any]
@@ -102,37 +88,6 @@ def _literals(text: str, option: str) -> list[Any]:
         ) from error
 
 
-def planned_in_words(planned: Campaign, jobs: int | None, scheduler: str | None) -> str:
-    """How many runs there are, how many are to be made, and where."""
-    require_jobs(jobs)
-    planned = planned.with_finished(elsewhere=scheduler is not None)
-    total, finished = len(planned.points), len(planned.finished)
-    left = total - finished
-    text = f"{planned.target.name}: {total} runs"
-    text += f", {finished} of them finished earlier" if finished else ""
-    number = min(jobs or fitting_jobs(), left)
-    where = f"on {scheduler}" if scheduler else f"by {number} process{'es' * (number > 1)}"
-    more = f"; {left} to make {where}. How long is known after the first" if left else ""
-    return f"{text}{more}."
-
-
-def in_words(progress: Progress) -> str:
-    """`3 done · 1 failed · 2 running · 4 waiting, about 2 min left`."""
-    waiting = progress.total - progress.finished - progress.running
-    counts = {**progress.ended, "running": progress.running, "waiting": waiting}
-    text = " · ".join(f"{number} {state}" for state, number in counts.items() if number)
-    if progress.running and progress.seconds_left is not None:
-        text += f", about {duration(progress.seconds_left)} left"
-    return text
-
-
-def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, to about two digits."""
-    if seconds < 100:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
-
-
 def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
     """In decimal fractions: `0:1:0.1` has ten values, and the fourth is 0.3."""
     start, stop, step = (Decimal(text or "1") for text in match.groups())
@@ -147,3 +102,19 @@ def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
     values = [start + k * step for k in range(number)]
     whole = not any(set(text or "") & set(".eE") for text in match.groups())
     return [int(value) for value in values] if whole else [float(value) for value in values]
+
+
+def planned_in_words(planned: Campaign, options: Options) -> str:
+    """How many runs there are, how many are to be made, and where."""
+    total, finished = (
+        len(planned.points),
+        len(planned.finished(Options(scheduler=options.scheduler))),
+    )
+    left = total - finished
+    text = f"{planned.target.name}: {total} runs"
+    text += f", {finished} of them finished earlier" if finished else ""
+    number = min(options.jobs or fitting_jobs(), left)
+    processes = f"by {number} process{'es' * (number > 1)}"
+    where = f"on {options.scheduler}" if options.scheduler else processes
+    more = f"; {left} to make {where}. How long is known after the first" if left else ""
+    return f"{text}{more}."

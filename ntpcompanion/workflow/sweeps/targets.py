@@ -1,14 +1,14 @@
-"""What a sweep runs: a notebook under a profile, or an experiment.
+"""What a campaign runs: a notebook under a profile, or an experiment.
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
-is started and settle them as `points`, have `notes` on them for the user, and make a `task` of a
-point.
+is started and settle them as `points`, and make a `task` of a point.
 """
 
 import dataclasses
+import logging
 import shutil
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,33 +35,31 @@ from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.sweeps.executors import NotDone, Task
 from ntpcompanion.workflow.sweeps.find_experiment import (
     declared_inputs,
-    experiment_module,
     known_experiments,
     load_experiment,
     read_plan,
 )
+from ntpcompanion.workflow.sweeps.task_inputs import project_here
 from ntpcompanion.workflow.sweeps.task_process import run_experiment
-from ntpcompanion.workflow.sweeps.worker_environment import project_here
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep: what was given, all parameters, and a hash of everything that decides its
-    numbers; of an experiment also the hashes of its `sources` and the files that it declares.
+    """One run of a sweep: what was given, all parameters, a hash of everything that decides its
+    numbers, and what makes its task besides.
     """
 
     overrides: dict[str, Any]
     parameters: dict[str, Any]
     key: str
-    sources: dict[str, str] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
+    planned: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)
 class NotebookTarget:
-    """A notebook under a profile; each run is executed by papermill in a kernel of its own, and its
-    results are measured claims.
-    """
+    """A notebook under a profile; its results are measured claims."""
 
     of_claims = True
 
@@ -86,10 +84,8 @@ class NotebookTarget:
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Settled as `execute -p` does."""
-        runs = [
-            plan(self.project, self.notebook, self.profile, self.profiles, point)
-            for point in overrides
-        ]
+        where = self.project, self.notebook, self.profile, self.profiles
+        runs = [plan(*where, point) for point in overrides]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
         points = []
@@ -99,12 +95,14 @@ class NotebookTarget:
             points.append(Point(run.overrides, run.parameters, key))
         return points
 
-    def notes(self, points: list[Point]) -> list[str]:
-        """What the checks that the front matter names say of the runs. Raises WorkflowError where
-        one rejects them.
+    def check(self, points: list[Point]) -> None:
+        """Log what the checks that the front matter names say of the runs. Raises WorkflowError
+        where one rejects them.
         """
         variants = [point.parameters for point in points]
-        return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
+        where = f"Notebook {self.notebook.name!r}"
+        for note in run_checks(self.notebook.checks, variants, where):
+            log.warning("%s: %s", self.name, note)
 
     def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_notebook`."""
@@ -121,11 +119,6 @@ class ExperimentTarget:
     project: Project
     name: str
 
-    @cached_property
-    def module(self) -> str:
-        """The full name of its module."""
-        return experiment_module(self.project, self.name)
-
     def read(self, parameter: str, text: str) -> object:
         """A literal of Python, else the text itself; `points` checks names and types."""
         try:
@@ -141,23 +134,23 @@ class ExperimentTarget:
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         experiment = load_experiment(self.project, self.name)
-        sources = source_hashes(f"import {self.module}", *self.project.packages)
+        module = experiment.__name__
+        sources = source_hashes(f"import {module}", *self.project.packages)
         libraries = library_versions(self.project.settings.libraries)
-        same, points = [self.module, sources, libraries, python_minor()], []
+        same, points = [module, sources, libraries, python_minor()], []
         for override in overrides:
             plan = read_plan(experiment, override)
-            settled, inputs = plan.to_json(), tuple(declared_inputs(experiment, plan))
+            settled, inputs = plan.to_json(), declared_inputs(experiment, plan)
             key = sha256(canonical_json([same, settled]))
-            points.append(Point(override, settled, key, sources, inputs))
+            points.append(Point(override, settled, key, (module, sources, inputs)))
         return points
 
-    def notes(self, points: list[Point]) -> list[str]:
-        """None: a plan has been checked when it was read."""
-        return []
+    def check(self, points: list[Point]) -> None:
+        """A plan has been checked when it was read."""
 
     def task(self, point: Point, folder: Path, keep: bool) -> Task:
         """`run_experiment`, with a folder of its own; there is no notebook to keep."""
-        named = (self.module, point.sources, point.inputs, point.overrides, folder)
+        named = (*point.planned, point.overrides, folder)
         return Task(point.key, point.overrides, partial(run_experiment, self.project, *named))
 
 
@@ -166,12 +159,8 @@ Target = NotebookTarget | ExperimentTarget
 
 def find_target(project: Project, name: str, profile: str | None) -> Target:
     """The notebook or the experiment of that name; `notebooks/NAME` and `experiments/NAME` say
-    which where both have it.
-
-    Raises
-    ------
-    WorkflowError
-        an unknown name or profile, a name of both, a profile for an experiment.
+    which where both have it. Raises WorkflowError for an unknown name or profile, a name of both,
+    and a profile for an experiment.
     """
     folder, _, bare = name.rpartition("/")
     notebooks = notebook_paths(project) if folder in ("", "notebooks") else {}
@@ -209,14 +198,8 @@ def run_notebook(
     lifeline: Lifeline | None = None,
 ) -> dict[str, Any]:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
-    files that it read, and itself if it is to be kept. Its processes end with the `lifeline`.
-
-    Raises
-    ------
-    WorkflowError
-        as the runner's message: a cell that raised, with its traceback.
-    NotDone
-        the run is not the one that was planned.
+    files that it read, and itself if it is to be kept. Raises WorkflowError with the message of the
+    runner, and NotDone if the run is not the one that was planned.
     """
     project = project_here(project)
     known = find_notebooks(project)

@@ -30,9 +30,13 @@ from ntpcompanion.workflow.running.start import Start
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.running.workers import surroundings_of
 from ntpcompanion.workflow.sweeps import task_program
-from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
-from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, inputs_read, present_digests
-from ntpcompanion.workflow.sweeps.worker_environment import project_here
+from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone, Outcome
+from ntpcompanion.workflow.sweeps.task_inputs import (
+    changed_inputs,
+    inputs_read,
+    present_digests,
+    project_here,
+)
 
 HOW = (
     'Add it to `FILES = ("{name}",)` in the module of the experiment, or let a field of its plan '
@@ -48,7 +52,7 @@ def run_experiment(
     point: dict[str, Any],
     place: Path,
     lifeline: Lifeline | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
     `notes` for its user.
 
@@ -72,6 +76,8 @@ def run_experiment(
     ------
     NotDone
         the task failed; its process was killed; there are other sources than were planned with.
+    WorkflowError
+        a declared file that is not there.
     """
     present = project_here(project)
     if place.is_relative_to(project.root):
@@ -97,11 +103,11 @@ def run_experiment(
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
         answer = _answer(start, job, around.environment, folder / "private", log, lifeline)
         _require_sources(present, module, sources)
-        name = module.rpartition(".")[2]
+        name = f"experiment {module.rpartition('.')[2]!r}"
         undeclared = Undeclared(
             project=present,
-            name=f"The experiment {name!r}",
-            code=f"the experiment {name!r}",
+            name=f"The {name}",
+            code=f"the {name}",
             folder=layout.folder,
             allowed=(*start.import_path, *start.readable),
             texts=texts_of(_source(layout, module), point),
@@ -118,10 +124,7 @@ def _declared(
     paths = [Path(os.path.normpath(project.root / name)) for name in inputs]
     others = [str(path) for path in paths if not path.is_relative_to(project.root)]
     within = [str(path.relative_to(project.root)) for path in paths if str(path) not in others]
-    try:
-        return files_below_root(project, within, f"The experiment {module}"), others
-    except WorkflowError as error:
-        raise NotDone(state="failed", error=str(error), traceback="") from error
+    return files_below_root(project, within, f"The experiment {module}"), others
 
 
 def _write_down(layout: Layout, declared: Mapping[str, Path], log: Path) -> None:
@@ -145,7 +148,7 @@ def _answer(
     private: Path,
     log: Path,
     lifeline: Lifeline | None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Run the process of a task; what it has answered."""
     private.mkdir()
     variables = {**environment, **start.environment(private, log)}
@@ -179,8 +182,8 @@ def _source(layout: Layout, module: str) -> str:
 
 
 def _checked(
-    answer: dict[str, Any], undeclared: Undeclared, absent: list[str], written: Sequence[str]
-) -> dict[str, Any]:
+    answer: Outcome, undeclared: Undeclared, absent: list[str], written: Sequence[str]
+) -> Outcome:
     """The answer of a task that is done, with notes on what it asked for and does not declare."""
     if answer["state"] == "failed":
         hints = undeclared.after_failure(answer["error"], absent)

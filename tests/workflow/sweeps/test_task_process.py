@@ -88,8 +88,8 @@ def test_each_task_begins_with_fresh_modules(several):
 def test_a_task_that_does_not_end_well_says_how(several, n, state, words):
     with pytest.raises(NotDone) as caught:
         several(n)
-    assert caught.value.fields["state"] == state
-    assert caught.value.fields["error"] == words
+    assert caught.value.outcome["state"] == state
+    assert caught.value.outcome["error"] == words
 
 
 def test_what_was_read_before_a_kill_counts_and_ends_a_checkpoint_when_it_changes(several):
