@@ -25,7 +25,7 @@ from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
 from ntpcompanion.workflow.starting.new_book import PACKAGE, new_book, next_steps
-from ntpcompanion.workflow.sweeps.sweep_command import read_sweep
+from ntpcompanion.workflow.sweeps.sweep import read_sweep
 
 VERSION = typer.Option(
     "--version",

@@ -44,8 +44,7 @@ from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
 from ntpcompanion.workflow.sweeps import campaign
-from ntpcompanion.workflow.sweeps.sweep import run_sweep
-from ntpcompanion.workflow.sweeps.sweep_command import planned_in_words
+from ntpcompanion.workflow.sweeps.sweep import planned_in_words, run_sweep
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -36,14 +36,7 @@ def new_book(folder: Path, package: str = PACKAGE, title: str | None = None) -> 
     require_utf8(target)
     search_path([target])
     title = (target.name if title is None else title).strip()
-    if target.is_symlink() or (target.exists() and not target.is_dir()):
-        raise WorkflowError(f"{target} is not a folder. Name one that is empty or not there yet.")
-    if content := sorted(target.iterdir()) if target.exists() else []:
-        more = f" and {len(content) - 1} more" if len(content) > 1 else ""
-        raise WorkflowError(
-            f"{target} is not empty: it holds {content[0].name}{more}. Name a folder that is empty "
-            "or not there yet."
-        )
+    _require_empty(target)
     if not title or len(title.splitlines()) != 1 or not title.isprintable():
         raise WorkflowError(f"`--title {title!r}` must be a line of text.")
     if reason := why_not(package):
@@ -112,3 +105,14 @@ def origin() -> str:
     if version := direct.get("vcs_info"):
         return f"{TOOL} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
     return f"{TOOL} @ {direct['url']}" if direct else f"{TOOL}=={package.version}"
+
+
+def _require_empty(target: Path) -> None:
+    if target.is_symlink() or (target.exists() and not target.is_dir()):
+        raise WorkflowError(f"{target} is not a folder. Name one that is empty or not there yet.")
+    if content := sorted(target.iterdir()) if target.exists() else []:
+        more = f" and {len(content) - 1} more" if len(content) > 1 else ""
+        raise WorkflowError(
+            f"{target} is not empty: it holds {content[0].name}{more}. Name a folder that is empty "
+            "or not there yet."
+        )

@@ -5,13 +5,13 @@ Its journal has a line of JSON for each finished task, permanent before the next
 sealed with what made it.
 """
 
-import functools
 import json
 import os
 import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -153,7 +153,7 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
 
 def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line]) -> None:
     """Run the tasks without a line, and add their lines as they end."""
-    target, points = campaign.target, {point.key: point for point in campaign.points}
+    keep, points = campaign.notebooks, {point.key: point for point in campaign.points}
     missing = [point for key, point in points.items() if key not in lines]
     states = Counter(kept=len(lines), done=0, failed=0, killed=0)
     faults: list[str] = []
@@ -166,18 +166,21 @@ def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line
     report(0)
     if not missing:
         return
-    tasks = [target.task(point, campaign.folder(point), campaign.notebooks) for point in missing]
-    note_once = functools.cache(options.note)  # all tasks may have the same to say
-    running = executor_for(len(tasks), options.jobs, target.project, options.scheduler)
+    tasks = [
+        replace(point, call=partial(point.call, place=campaign.folder(point), keep=keep))
+        for point in missing
+    ]
+    note_once = cache(options.note)  # all tasks may have the same to say
+    running = executor_for(len(tasks), options.jobs, campaign.target.project, options.scheduler)
     with appended(campaign.journal) as journal, running as executor:
         report(executor.workers())
-        for task, outcome in as_completed(executor, tasks, options.note, lambda: bool(faults)):
-            if fault := _fault(campaign, task.parameters, outcome):
+        for point, outcome in as_completed(executor, tasks, options.note, lambda: bool(faults)):
+            if fault := _fault(campaign, point.overrides, outcome):
                 faults.append(fault)
                 continue
             for text in outcome.pop("notes", ()):
                 note_once(text)
-            line = lines[task.key] = _keep(campaign, points[task.key], outcome, journal)
+            line = lines[point.key] = _keep(campaign, point, outcome, journal)
             if line["state"] != "done":
                 shown = ", ".join(f"{name} = {v!r}" for name, v in line["parameters"].items())
                 options.note(f"A run {line['state']}: {shown}: {line['error']}")

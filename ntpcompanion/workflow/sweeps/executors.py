@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
@@ -20,6 +20,9 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, usable_cores
+
+if TYPE_CHECKING:
+    from ntpcompanion.workflow.sweeps.targets import Point
 
 # What became of a task: its `state` is "done", "failed" (it raised), "killed" (its process ended)
 # or "rejected" (by a worker with other sources). `read` are the digests of the data files that it
@@ -29,22 +32,12 @@ from ntpcompanion.workflow.base.provenance import hardware, usable_cores
 Outcome = dict[str, Any]
 # what a task has not to say; without one, a task has no `result`
 SILENT: Outcome = {"result": None, "read": {}, "page": None, "error": "", "traceback": ""}
-# runs a task with a `lifeline` that its processes must not outlive (None on a cluster)
 Call = Callable[..., Outcome]
 Note = Callable[[str], None]
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
 ASK = 2.0  # seconds after which a cluster is asked whether its workers are still there
 ATTEMPTS = 2  # of a task whose process is killed
 KILLED = "A process of the sweep was killed; the machine may be out of memory."
-
-
-@dataclass(frozen=True)
-class Task:
-    """A call for one point of a grid, in messages named by its `parameters`."""
-
-    key: str
-    parameters: dict[str, Any]
-    call: Call
 
 
 class NotDone(Exception):
@@ -123,10 +116,10 @@ def fitting_jobs() -> int:
 
 def as_completed(
     executor: Executor,
-    tasks: Sequence[Task],
+    tasks: Sequence["Point"],
     note: Note = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Iterator[tuple["Point", Outcome]]:
     """Tasks and their outcomes, as they end.
 
     A task whose process was killed is tried once more, after `note` was given a sentence. Within a
@@ -136,7 +129,7 @@ def as_completed(
     or nobody is left there.
     """
     waiting = deque((task, 1) for task in tasks)
-    running: dict[Future[Any], tuple[Task, int]] = {}
+    running: dict[Future[Any], tuple[Point, int]] = {}
     ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     executor.check(note)
     while True:
@@ -160,7 +153,7 @@ def as_completed(
             continue
         outcome = executor.outcome(future)
         if outcome["state"] == "killed" and attempt < ATTEMPTS:
-            note(f"{outcome['error']} Its task {task.parameters} is tried once more.")
+            note(f"{outcome['error']} Its task {task.overrides} is tried once more.")
             waiting.appendleft((task, attempt + 1))
         else:
             yield task, outcome

@@ -1,12 +1,13 @@
 """What a campaign runs: a notebook under a profile, or an experiment.
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
-is started and settle them as `points`, and make a `task` of a point.
+is started and settle them as `points`.
 """
 
 import dataclasses
 import logging
 import shutil
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -32,7 +33,7 @@ from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import plan
-from ntpcompanion.workflow.sweeps.executors import NotDone, Task
+from ntpcompanion.workflow.sweeps.executors import NotDone, Outcome
 from ntpcompanion.workflow.sweeps.find_experiment import (
     declared_inputs,
     known_experiments,
@@ -47,14 +48,15 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep: what was given, all parameters, a hash of everything that decides its
-    numbers, and what makes its task besides.
+    """One run of a campaign: what was given, all parameters, a hash of everything that decides its
+    numbers, and what makes its outcome, given a `place` for its files, whether to `keep` the
+    executed notebook, and a `lifeline` that its processes must not outlive (None on a cluster).
     """
 
     overrides: dict[str, Any]
     parameters: dict[str, Any]
     key: str
-    planned: tuple[Any, ...] = ()
+    call: Callable[..., Outcome]
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,8 @@ class NotebookTarget:
         for run in runs:
             inputs = input_hashes(self.project, self.notebook, run.parameters)
             key = sha256(canonical_json([same, self.profile, run.parameters, inputs]))
-            points.append(Point(run.overrides, run.parameters, key))
+            named = self.project, self.notebook.name, self.profile, run.overrides, key
+            points.append(Point(run.overrides, run.parameters, key, partial(run_notebook, *named)))
         return points
 
     def check(self, points: list[Point]) -> None:
@@ -103,11 +106,6 @@ class NotebookTarget:
         where = f"Notebook {self.notebook.name!r}"
         for note in run_checks(self.notebook.checks, variants, where):
             log.warning("%s: %s", self.name, note)
-
-    def task(self, point: Point, folder: Path, keep: bool) -> Task:
-        """`run_notebook`."""
-        named = (self.notebook.name, self.profile, point.overrides, point.key, keep)
-        return Task(point.key, point.overrides, partial(run_notebook, self.project, *named))
 
 
 @dataclass(frozen=True)
@@ -142,16 +140,12 @@ class ExperimentTarget:
             plan = read_plan(experiment, override)
             settled, inputs = plan.to_json(), declared_inputs(experiment, plan)
             key = sha256(canonical_json([same, settled]))
-            points.append(Point(override, settled, key, (module, sources, inputs)))
+            named = self.project, module, sources, inputs, override
+            points.append(Point(override, settled, key, partial(run_experiment, *named)))
         return points
 
     def check(self, points: list[Point]) -> None:
         """A plan has been checked when it was read."""
-
-    def task(self, point: Point, folder: Path, keep: bool) -> Task:
-        """`run_experiment`, with a folder of its own; there is no notebook to keep."""
-        named = (*point.planned, point.overrides, folder)
-        return Task(point.key, point.overrides, partial(run_experiment, self.project, *named))
 
 
 Target = NotebookTarget | ExperimentTarget
@@ -194,14 +188,16 @@ def run_notebook(
     profile: str,
     overrides: dict[str, Any],
     key: str,
+    *,
+    place: Path,
     keep: bool,
-    lifeline: Lifeline | None = None,
-) -> dict[str, Any]:
+    lifeline: Lifeline | None,
+) -> Outcome:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
     files that it read, and itself if it is to be kept. Raises WorkflowError with the message of the
     runner, and NotDone if the run is not the one that was planned.
     """
-    project = project_here(project)
+    project, place = project_here(project, place)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
     if target.points([overrides])[0].key != key:
@@ -209,11 +205,10 @@ def run_notebook(
             state="rejected",
             error=f"has other sources, inputs or libraries than {target.name} was planned with",
         )
-    folder = project.build / "sweeps" / "tmp" / key[:16]
     run = plan(project, target.notebook, profile, target.profiles, overrides)
-    run = dataclasses.replace(run, folder=folder)
+    run = dataclasses.replace(run, folder=place)
     try:
-        scratch = folder / "making"
+        scratch = place / "making"
         (outcome,) = execute([run], jobs=1, force=True, scratch=scratch, lifeline=lifeline)
         if outcome.status == "failed":
             raise WorkflowError(outcome.message)
@@ -224,4 +219,4 @@ def run_notebook(
             "page": run.page.read_text(encoding="utf-8") if keep else None,
         }
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)

@@ -72,10 +72,13 @@ def package_folder(package: str) -> Path:
     return Path(next(iter(spec.submodule_search_locations)))
 
 
-def project_here(project: Project) -> Project:
-    """The project of the command, or on another machine that of the installed packages."""
+def project_here(project: Project, place: Path) -> tuple[Project, Path]:
+    """The project of the command and a place below it, or on another machine those of the installed
+    packages.
+    """
     if project.notebooks.is_dir():
-        return project
+        return project, place
     first, *others = (package_folder(folder.name) for folder in project.packages)
     root = Project.find(first).root
-    return dataclasses.replace(project, root=root, package=first, others=tuple(others))
+    here = dataclasses.replace(project, root=root, package=first, others=tuple(others))
+    return here, root / place.relative_to(project.root)

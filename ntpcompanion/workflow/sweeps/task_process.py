@@ -50,27 +50,18 @@ def run_experiment(
     sources: Mapping[str, str],
     inputs: Sequence[str],
     point: dict[str, Any],
+    *,
     place: Path,
+    keep: bool = False,
     lifeline: Lifeline | None = None,
 ) -> Outcome:
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
-    `notes` for its user.
+    `notes` for its user. There is no notebook to `keep`.
 
-    Parameters
-    ----------
-    project
-        that of the command; on another machine its installed packages are looked for.
-    module, point
-        the experiment by its full name, and the parameters.
-    sources
-        the hashes of the source files that the command has planned with.
-    inputs
-        the files and folders that the experiment declares.
-    place
-        a folder of the task. Its checkpoints, and what it has read so far, are used again after an
-        interruption, by the same kind of machine and with the same data files.
-    lifeline
-        its process does not outlive it; None: it does not outlive this process.
+    `sources` are the hashes of the source files that the command has planned with, `inputs` the
+    files and folders that the experiment declares. The checkpoints below `place`, and what was read
+    so far, are used again after an interruption, by the same kind of machine and with the same data
+    files. Its process does not outlive the `lifeline`, or without one this process.
 
     Raises
     ------
@@ -79,9 +70,7 @@ def run_experiment(
     WorkflowError
         a declared file that is not there.
     """
-    present = project_here(project)
-    if place.is_relative_to(project.root):
-        place = present.root / place.relative_to(project.root)
+    present, place = project_here(project, place)
     task_folder = place / sha256(canonical_json(hardware()))[:8]
     checkpoint, log = task_folder / "checkpoint", task_folder / "opened"
     if changed_inputs(present_digests(present), inputs_read(present, log, sources)):

@@ -128,7 +128,9 @@ def journal(toy):
         path.unlink(missing_ok=True)
         with appended(path) as file:
             append(file, {**line, "read": {}, "hardware": hardware(), **changes})
-        campaign = Campaign(ExperimentTarget(toy.project, "halves"), [Point({}, {}, "a")], path)
+        campaign = Campaign(
+            ExperimentTarget(toy.project, "halves"), [Point({}, {}, "a", dict)], path
+        )
         lines = campaign.finished(Options(scheduler=scheduler, note=found.append))
         assert len(lines) + len(found) == 1
         return "".join(found)

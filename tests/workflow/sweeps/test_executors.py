@@ -4,12 +4,15 @@ import threading
 import time
 from functools import partial
 
-from ntpcompanion.workflow.sweeps.executors import Task, as_completed, processes
+from ntpcompanion.workflow.sweeps.executors import as_completed, processes
+from ntpcompanion.workflow.sweeps.targets import Point
 from tests.waiting import wait_for
 
 
 def tasks(call, count):
-    return [Task(str(number), {"number": number}, partial(call, number)) for number in range(count)]
+    return [
+        Point({"number": number}, {}, str(number), partial(call, number)) for number in range(count)
+    ]
 
 
 def test_a_task_begins_when_an_outcome_has_been_given_back():
@@ -23,7 +26,7 @@ def test_a_task_begins_when_an_outcome_has_been_given_back():
     with processes(2) as two:
         for given, (task, outcome) in enumerate(as_completed(two, tasks(noted, 8))):
             assert outcome["state"] == "done", outcome["traceback"]
-            assert outcome["result"] == task.parameters["number"]
+            assert outcome["result"] == task.overrides["number"]
             wait_for(lambda given=given: len(begun) >= min(given + 2, 8))
             time.sleep(0.05)
             assert len(begun) <= given + 2

@@ -9,7 +9,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import Options
 from ntpcompanion.workflow.sweeps.grid import LIMIT
-from ntpcompanion.workflow.sweeps.sweep_command import (
+from ntpcompanion.workflow.sweeps.sweep import (
     parse_values,
     planned_in_words,
     read_sweep,
