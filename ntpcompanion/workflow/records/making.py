@@ -67,19 +67,14 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
 def verify_record(
     project: Project, name: str, count: int, options: Options = DEFAULT
 ) -> dict[str, Any]:
-    """Run `count` tasks of a stored record again, and note in the record that they gave the same.
+    """Run `count` tasks of a stored record again, note in the record that they gave the same, and
+    return that entry: how many `tasks` `of` how many, the largest relative `deviation` of a number,
+    the `tolerances`, and what made it.
 
     The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
-    a verification that was killed goes on with the same ones. Numbers may differ by the
-    tolerance that the plan gives for their field, or by `result_comparison.RELATIVE`; all else must
-    be equal, but for durations, which are not compared.
-
-    Returns
-    -------
-    dict
-        what was appended to the record: how many `tasks` `of` how many, the largest relative
-        `deviation` of a number, the `tolerances`, and the `sources`, `versions`, `hardware`,
-        `inputs` and `date`.
+    a verification that was killed goes on with the same ones. Numbers may differ by the tolerance
+    that the plan gives for their field, or by `result_comparison.RELATIVE`; all else must be equal,
+    but for durations, which are not compared.
 
     Raises
     ------
