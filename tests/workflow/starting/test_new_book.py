@@ -64,9 +64,7 @@ def test_its_settings_claims_and_pages_are_whole(made):
     for profile in ("smoke", "book"):
         assert set(read_baseline(project.baseline(profile))["-"]) == measured
         parts = key_parts(
-            project,
-            known["mean"],
-            plan(project, known["mean"], profile, profiles).parameters,
+            project, known["mean"], plan(project, known["mean"], profile, profiles).parameters
         )
         assert list(parts["package source"]) == ["__init__.py", "mean.py"]
 

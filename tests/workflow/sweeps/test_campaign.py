@@ -51,11 +51,7 @@ def run(plan):
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
-STUDIES = {
-    "note": NOTE,
-    "pair": PAIR,
-    "fail_beside": FAIL_BESIDE,
-}
+STUDIES = {"note": NOTE, "pair": PAIR, "fail_beside": FAIL_BESIDE}
 
 
 @pytest.fixture

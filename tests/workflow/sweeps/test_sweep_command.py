@@ -9,11 +9,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import Options
 from ntpcompanion.workflow.sweeps.grid import LIMIT
-from ntpcompanion.workflow.sweeps.sweep import (
-    parse_values,
-    planned_in_words,
-    read_sweep,
-)
+from ntpcompanion.workflow.sweeps.sweep import parse_values, planned_in_words, read_sweep
 
 
 def test_runs_are_said_before_anything_is_started(instant):
