@@ -20,8 +20,7 @@ define install
 	{ $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile -c constraints.txt -e '.[$(1)]' && $(COMPILE_ALL); }
 endef
 SPHINX := _build/sphinx/env
-NEW_BOOK := ntpcompanion/workflow/starting/template
-WORKFLOWS = $(wildcard .github/workflows/*.yml $(NEW_BOOK)/.github/workflows/*.yml)
+WORKFLOWS = $(wildcard .github/workflows/*.yml)
 
 book: $(READY)
 	$(BIN)/ntpcompanion build
@@ -33,7 +32,7 @@ lint: $(TOOLS)
 	$(BIN)/python -m mypy --no-error-summary
 	$(BIN)/codespell book notebooks ntpcompanion tests .github Makefile *.md *.toml *.yml
 	$(BIN)/actionlint $(WORKFLOWS)
-	$(BIN)/zizmor --offline --persona=pedantic --no-progress --quiet .github $(NEW_BOOK)/.github
+	$(BIN)/zizmor --offline --persona=pedantic --no-progress --quiet .github
 
 test: $(TOOLS) browser
 	$(BIN)/pytest

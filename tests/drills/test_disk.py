@@ -139,10 +139,7 @@ def test_read_only(executed, folder):
 
 @pytest.mark.parametrize(
     ("command", "folder"),
-    [
-        pytest.param("record", "book/records", marks=pytest.mark.slow),
-        ("check", "tests/baselines"),
-    ],
+    [pytest.param("record", "book/records", marks=pytest.mark.slow), ("check", "tests/baselines")],
 )
 def test_read_only_for_what_is_kept(executed, command, folder):
     executed.plan_halves()

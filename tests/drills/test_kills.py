@@ -72,13 +72,7 @@ def chain(process):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "victim",
-    [
-        pytest.param(-2, id="worker"),
-        pytest.param(-1, id="kernel"),
-    ],
-)
+@pytest.mark.parametrize("victim", [pytest.param(-2, id="worker"), pytest.param(-1, id="kernel")])
 def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())

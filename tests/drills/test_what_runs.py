@@ -35,10 +35,7 @@ def test_a_compiled_copy_of_equal_size_and_date_is_not_run(toy):
 
 
 def test_what_is_edited_during_a_run_and_restored_does_not_reach_it(toy, monkeypatch):
-    files = {
-        "two.py": toy.project.package / "two.py",
-        "words.txt": toy.project.root / "words.txt",
-    }
+    files = {"two.py": toy.project.package / "two.py", "words.txt": toy.project.root / "words.txt"}
     before = {name: path.read_bytes() for name, path in files.items()}
     run_worker = runner._run_worker
 

@@ -24,8 +24,8 @@ from ntpcompanion.workflow.running.runs import chosen_runs
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
-from ntpcompanion.workflow.starting.new_book import new_book, next_steps
-from ntpcompanion.workflow.sweeps.sweep_command import read_sweep
+from ntpcompanion.workflow.starting.new_book import PACKAGE, new_book, next_steps
+from ntpcompanion.workflow.sweeps.sweep import read_sweep
 
 VERSION = typer.Option(
     "--version",
@@ -214,9 +214,11 @@ def doctor() -> None:
 @app.command()
 @terminal.sentences
 def init(
-    folder: options.NewFolder, package: options.NewPackage = None, title: options.NewTitle = None
+    folder: options.NewFolder,
+    package: options.NewPackage = PACKAGE,
+    title: options.NewTitle = None,
 ) -> None:
-    """Make a small book of your own, which builds: a notebook, a claim, a package, tests and CI."""
+    """Make a small book of your own, which builds: a notebook, a claim, a package and tests."""
     terminal.say(*next_steps(new_book(folder, package, title)))
 
 

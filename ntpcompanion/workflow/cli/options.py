@@ -103,7 +103,7 @@ TableFile = Annotated[
     Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")
 ]
 NewFolder = Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")]
-NewPackage = Annotated[str | None, typer.Option(help="Its package.", show_default="mypaper")]
+NewPackage = Annotated[str, typer.Option(help="Its package.")]
 NewTitle = Annotated[
     str | None, typer.Option(help="Its title (default: as the folder).", show_default=False)
 ]

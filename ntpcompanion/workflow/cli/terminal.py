@@ -10,14 +10,21 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, ParamSpec, TypeVar
 
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.status import Status
 from rich.table import Column, Table
 
@@ -37,8 +44,7 @@ from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
 from ntpcompanion.workflow.sweeps import campaign
-from ntpcompanion.workflow.sweeps.sweep import run_sweep
-from ntpcompanion.workflow.sweeps.sweep_command import in_words, planned_in_words
+from ntpcompanion.workflow.sweeps.sweep import planned_in_words, run_sweep
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -118,6 +124,7 @@ def bars() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
+        TimeRemainingColumn(),
         console=(console := Console(stderr=True)),
         transient=True,
         disable=not console.is_terminal,
@@ -186,24 +193,37 @@ def show_beside(run: Run, book_run: Run) -> None:
         Console().print(table)
 
 
+@contextlib.contextmanager
+def computing(
+    name: str, jobs: int | None, scheduler: str | None
+) -> Iterator[tuple[campaign.Options, list[str]]]:
+    """A progress bar of a campaign; how it is computed, and its states in words so far, such as
+    `3 done · 1 failed · 4 waiting`.
+    """
+    with bars() as progress:
+        task, states = progress.add_task(name, total=None), [""]
+
+        def report(counts: Mapping[str, int]) -> None:
+            total, left = sum(counts.values()), counts["running"] + counts["waiting"]
+            states.append(" · ".join(f"{n} {state}" for state, n in counts.items() if n))
+            shown = f"{name}: {states[-1]}"
+            progress.update(task, completed=total - left, total=total, description=shown)
+
+        note = functools.partial(say, console=progress.console)
+        yield campaign.Options(jobs, scheduler, report, note), states
+
+
 def record(
     project: Project, name: str, jobs: int | None, scheduler: str | None, verify: int | None
 ) -> None:
     """Make a record behind a progress bar, or run `verify` of its tasks again; say what came of
     it. Raises WorkflowError as `make_record` and `verify_record`.
     """
-    with bars() as progress:
-        task = progress.add_task(name, total=None)
-        where = campaign.Options(
-            jobs,
-            scheduler,
-            report=lambda now: progress.update(task, completed=now.finished, total=now.total),
-            note=functools.partial(say, console=progress.console),
-        )
+    with computing(name, jobs, scheduler) as (options, _):
         if verify is None:
-            message = f"Wrote {make_record(project, name, where)}"
+            message = f"Wrote {make_record(project, name, options)}"
         else:
-            verification = verify_record(project, name, verify, where)
+            verification = verify_record(project, name, verify, options)
             message = (
                 f"{verification['tasks']} of {verification['of']} tasks of {name!r} gave the "
                 f"stored results again; the largest relative deviation is "
@@ -218,20 +238,11 @@ def run_planned(
     """Run a sweep behind a progress bar, and say how its runs ended. Raises WorkflowError as
     `run_sweep`.
     """
-    say(planned_in_words(planned, jobs, scheduler), console=Console(stderr=True))
-    summary = ""
-    with bars() as progress:
-        task = progress.add_task(planned.target.name, total=len(planned.points))
-
-        def report(state: campaign.Progress) -> None:
-            nonlocal summary
-            summary = in_words(state)
-            description = f"{planned.target.name}: {summary}"
-            progress.update(task, completed=state.finished, description=description)
-
-        note = functools.partial(say, console=progress.console)
-        path = run_sweep(planned, campaign.Options(jobs, scheduler, report, note), out)
-    say(summary, f"Wrote {path}")
+    words = planned_in_words(planned, campaign.Options(jobs, scheduler))
+    say(words, console=Console(stderr=True))
+    with computing(planned.target.name, jobs, scheduler) as (options, states):
+        path = run_sweep(planned, options, out)
+    say(states[-1], f"Wrote {path}")
 
 
 def show_states(runs: Iterable[Run]) -> None:

@@ -13,8 +13,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report, accept, check_results
 from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_reports
 from ntpcompanion.workflow.cli.terminal import say
-from ntpcompanion.workflow.doctor.doctor_report import shown
-from ntpcompanion.workflow.doctor.environment_checks import Check
+from ntpcompanion.workflow.doctor.doctor_report import Check, shown
 from ntpcompanion.workflow.running.results import Result
 
 WIDEST = 110  # columns: longer lines of a report are hard to read

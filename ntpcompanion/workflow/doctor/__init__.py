@@ -1,5 +1,4 @@
 """What is wrong with an environment or a machine, and how to fix it.
 
-- `doctor_report`: every check in order, and how it is shown
-- `environment_checks`: Python, packages, their pins, and one cell in a kernel
+- `doctor_report`: every check, in order, and how it is shown
 """

@@ -2,10 +2,8 @@
 the present code still give the results that are stored?
 """
 
-import contextlib
 import random
-import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,51 +38,43 @@ EVERY = "every field"  # that has no tolerance of its own
 
 def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path:
     """Run the plan of that name, resuming what an interrupted run left, and write
-    `book/records/NAME.json`; see `computed` for what it raises.
+    `book/records/NAME.json`. Raises WorkflowError for an experiment that does not exist, a task
+    that is not a plan of it, and as `compute`.
     """
     plan = plan_of(project, name).model_dump()
+    path, tasks = project.records / f"{name}.json", grid_tasks(plan["fixed"], plan["grid"])
     with project.lock(f"record-{name}"):
         sources, started = experiment_sources(project, plan), now()
-        tasks = grid_tasks(plan["fixed"], plan["grid"])
-        path = project.records / f"{name}.json"
-        with computed(project, name, plan, tasks, options) as lines:
-            write_sealed(
-                path,
-                {
-                    "schema": SCHEMA,
-                    "name": name,
-                    "plan": plan,
-                    "results": [
-                        {"parameters": task, "result": line["result"], "seconds": line["seconds"]}
-                        for task, line in zip(tasks, lines, strict=True)
-                    ],
-                    "sources": sources,
-                    **_made_by(project, lines),
-                    "started": started,
-                    "finished": now(),
-                    "seconds": round(sum(line["seconds"] for line in lines), 1),
-                    "verified": [],
-                },
-            )
+        campaign = _campaign(project, name, plan, tasks)
+        lines = compute(campaign, options)
+        results = [
+            {"parameters": task, "result": line["result"], "seconds": line["seconds"]}
+            for task, line in zip(tasks, lines, strict=True)
+        ]
+        made = {
+            "sources": sources,
+            **_made_by(project, lines),
+            "started": started,
+            "finished": now(),
+            "seconds": round(sum(line["seconds"] for line in lines), 1),
+        }
+        record = {"schema": SCHEMA, "name": name, "plan": plan, "results": results}
+        write_sealed(path, {**record, **made, "verified": []})
+        campaign.discard()
     return path
 
 
 def verify_record(
     project: Project, name: str, count: int, options: Options = DEFAULT
 ) -> dict[str, Any]:
-    """Run `count` tasks of a stored record again, and note in the record that they gave the same.
+    """Run `count` tasks of a stored record again, note in the record that they gave the same, and
+    return that entry: how many `tasks` `of` how many, the largest relative `deviation` of a number,
+    the `tolerances`, and what made it.
 
     The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
-    a verification that was killed goes on with the same ones. Numbers may differ by the
-    tolerance that the plan gives for their field, or by `result_comparison.RELATIVE`; all else must
-    be equal, but for durations, which are not compared.
-
-    Returns
-    -------
-    dict
-        what was appended to the record: how many `tasks` `of` how many, the largest relative
-        `deviation` of a number, the `tolerances`, and the `sources`, `versions`, `hardware`,
-        `inputs` and `date`.
+    a verification that was killed goes on with the same ones. Numbers may differ by the tolerance
+    that the plan gives for their field, or by `result_comparison.RELATIVE`; all else must be equal,
+    but for durations, which are not compared.
 
     Raises
     ------
@@ -99,11 +89,11 @@ def verify_record(
         draw = sha256(canonical_json([data["checksum"], sources, count]))
         drawn = [data["results"][i] for i in _drawn(data, draw, count)]
         tasks = [line["parameters"] for line in drawn]
-        # whether they are equal or not, the next verification computes again
-        run_name = f"{name}-verify-{draw[:12]}"
-        with computed(project, run_name, data["plan"], tasks, options) as lines:
-            stored = [_in_present_form(project, data["plan"], line["result"]) for line in drawn]
-            pairs = [(old, new["result"]) for old, new in zip(stored, lines, strict=True)]
+        campaign = _campaign(project, f"{name}.verify", data["plan"], tasks)
+        lines = compute(campaign, options)
+        campaign.discard()  # whether they are equal or not, the next verification computes again
+        stored = [_in_present_form(project, data["plan"], line["result"]) for line in drawn]
+        pairs = [(old, new["result"]) for old, new in zip(stored, lines, strict=True)]
         _require_equal(name, tasks, pairs, tolerances)
         made = _made_by(project, lines)
         entry = {
@@ -146,35 +136,15 @@ def _made_by(project: Project, lines: Sequence[Mapping[str, Any]]) -> dict[str, 
     }
 
 
-@contextlib.contextmanager
-def computed(
-    project: Project,
-    name: str,
-    plan: dict[str, Any],
-    tasks: list[dict[str, Any]],
-    options: Options,
-) -> Iterator[list[dict[str, Any]]]:
-    """The lines of some tasks of a plan, as `compute` gives them, for a block that stores them.
-
-    Finished tasks stay below `_build/records` until the block has ended without an error: a call
-    with the same `name` and plan goes on from them.
-
-    Raises
-    ------
-    WorkflowError
-        an experiment that does not exist, a task that is not a plan of it, and as `compute`; it
-        checks that no source or data file has changed meanwhile.
+def _campaign(
+    project: Project, name: str, plan: dict[str, Any], tasks: list[dict[str, Any]]
+) -> Campaign:
+    """Tasks of a plan, in a journal below `_build/records` until they are stored: their keys hold
+    plan and code, so that a changed one never resumes from results of another.
     """
     target = ExperimentTarget(project, plan["experiment"])
-    points = target.points(tasks)
-    # the name holds plan and code: a changed plan never resumes from results of another, and those
-    # are not lost
-    code = [plan, points[0].sources, versions(project.settings.libraries)]
-    journal = project.build / "records" / f"{name}-{sha256(canonical_json(code))[:12]}.jsonl"
-    campaign = Campaign(target, points, journal, retry=True, needs_all=True)
-    yield compute(campaign, options)
-    journal.unlink()
-    shutil.rmtree(campaign.folder, ignore_errors=True)
+    journal = project.build / "records" / f"{name}.jsonl"
+    return Campaign(target, target.points(tasks), journal, retry=True, needs_all=True)
 
 
 def _in_present_form(project: Project, plan: dict[str, Any], stored: Any) -> object:

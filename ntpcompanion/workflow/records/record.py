@@ -25,25 +25,19 @@ SCHEMA = get_args(Schema)[0]
 
 
 class _Task(BaseModel, extra="forbid"):
-    """One result of a record, with the parameters of its task; seconds of computing."""
-
     parameters: dict[str, Any]
     result: Any
     seconds: float
 
 
-class _Hardware(BaseModel):
-    """What the banner says of a machine; there may be more."""
-
+class _Hardware(BaseModel):  # what the banner says of a machine; there may be more
     processor: str
     cores: int
     gpu: str = ""
 
 
 class _Verified(BaseModel, extra="forbid"):
-    """`tasks` of all `of` tasks, run again by later sources with results that are equal up to the
-    `tolerances`: that of `"every field"`, and of fields that have one of their own.
-    """
+    """`tasks` of all `of` tasks, run again by later sources with results equal up to tolerances."""
 
     tasks: int
     of: int
@@ -57,9 +51,7 @@ class _Verified(BaseModel, extra="forbid"):
 
 
 class _Rehashed(BaseModel, extra="forbid"):
-    """The sources of the last entry of a record, as what a record rests on was defined later: a
-    `note` says what was done.
-    """
+    """The sources of the last entry of a record, as what a record rests on was defined later."""
 
     sources: dict[str, str]
     date: str
@@ -67,10 +59,7 @@ class _Rehashed(BaseModel, extra="forbid"):
 
 
 class _Stored(BaseModel, extra="forbid"):
-    """What the file of a record holds."""
-
-    # models of pydantic have a method `schema`
-    number: Annotated[Schema, Field(alias="schema")]
+    number: Annotated[Schema, Field(alias="schema")]  # models of pydantic have a method `schema`
     name: str
     plan: Plan
     results: list[_Task]
@@ -88,16 +77,9 @@ class _Stored(BaseModel, extra="forbid"):
 
 @dataclass(frozen=True)
 class Record:
-    """A stored record.
-
-    Fields
-    ------
-    name, results, parameters, about
-        as stored; the parameters are those of its plan, a list for each that was varied.
-    made
-        when, on what and by which sources it was made, and which tasks were verified since.
-    outdated
-        the definitions that differ from those which made it or last verified it.
+    """A stored record: its `parameters` are those of its plan, a list for each that was varied;
+    `made` says when, on what and by which sources it was made, and which tasks were verified since;
+    `outdated` are the definitions that differ from those which made it or last verified it.
     """
 
     name: str
@@ -111,17 +93,14 @@ class Record:
 def load_record(project: Project, name: str) -> Record:
     """Read and check a record. Raises WorkflowError as `read_stored`."""
     _, data = read_stored(project, name)
-    plan = data["plan"]
+    plan, outdated = data["plan"], _outdated(project, data)
     parameters = {**plan["fixed"], **plan["grid"]}
-    outdated = _outdated(project, data)
     return Record(name, data["results"], parameters, plan["about"], _made(data), outdated)
 
 
 def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
-    """The file of a record, and its checked content.
-
-    Raises WorkflowError if the file is missing, was edited, has another schema, or holds other
-    tasks than its plan has.
+    """The file of a record, and its checked content. Raises WorkflowError if the file is missing,
+    was edited, has another schema, or holds other tasks than its plan has.
     """
     path = project.records / f"{name}.json"
     if not path.is_file():
@@ -174,20 +153,14 @@ def _outdated(project: Project, data: dict[str, Any]) -> list[str]:
 
 
 def _made(data: dict[str, Any]) -> str:
-    made = (
-        f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing on "
-        f"{hardware_line(data['hardware'])}, source {_source(data)}"
-    )
-    return "; ".join([made, *(_again(entry) for entry in data["verified"][-1:])])
+    made = f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing{_where(data)}"
+    for entry in data["verified"][-1:]:
+        equal = "equal" if not entry["deviation"] else f"equal to {entry['deviation']:.1g}"
+        again = f"{entry['tasks']} of {entry['of']} tasks run again {entry['date'][:10]}"
+        made += f"; {again} with {equal} results{_where(entry)}"
+    return made
 
 
-def _again(entry: dict[str, Any]) -> str:
-    equal = "equal" if not entry["deviation"] else f"equal to {entry['deviation']:.1g}"
-    return (
-        f"{entry['tasks']} of {entry['of']} tasks run again {entry['date'][:10]} with {equal} "
-        f"results on {hardware_line(entry['hardware'])}, source {_source(entry)}"
-    )
-
-
-def _source(entry: dict[str, Any]) -> str:
-    return sha256(canonical_json(entry["sources"]))[:12]
+def _where(entry: dict[str, Any]) -> str:
+    source = sha256(canonical_json(entry["sources"]))[:12]
+    return f" on {hardware_line(entry['hardware'])}, source {source}"

@@ -84,9 +84,7 @@ def differences(
 
 
 def largest_deviation(stored: object, recomputed: object, tolerances: Tolerances = NONE) -> float:
-    """The largest relative difference of two numbers at one place: 0 if all are equal, and within
-    the tolerances if there are no `differences`.
-    """
+    """The largest relative difference of two numbers at one place, 0 if all are equal."""
     deviations = (
         _tolerance(place, tolerances).deviation(old, new)
         for place, old, new in _leaves(stored, recomputed, "")
@@ -121,5 +119,5 @@ def _leaves(old: Any, new: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
         yield from _leaves(one, other, f"{place}.{name}".lstrip("."))
 
 
-def _floats(old: object, new: object) -> bool:
-    return isinstance(old, float) and isinstance(new, float)
+def _floats(*values: object) -> bool:
+    return all(isinstance(value, float) for value in values)

@@ -51,18 +51,13 @@ class Record(Sequence[Any]):
 
 
 def show_record(name: str) -> Record:
-    """Display where the banner of a record belongs, and return its runs, each with its `plan`, its
-    `result` and the `seconds` that it took.
+    """Display where the banner of a record belongs, which a build fills, and return its runs, each
+    with its `plan`, its `result` and the `seconds` that it took. Name the record in the notebook's
+    front matter, `ntp: {records: [NAME]}`, so that a new record runs the notebook again.
 
-    The banner itself (what, where, when, or that the record is outdated) is made when the page is
-    built. Name the record in the notebook's front matter, `ntp: {records: [NAME]}`, so that a new
-    record runs the notebook again.
-
-    Raises
-    ------
-    WorkflowError
-        No such record at or above the current folder or, outside of a checkout, in that of an
-        imported package; one that fails its checksum, or that does not hold the tasks of its plan.
+    Raises WorkflowError for no such record at or above the current folder or, outside of a
+    checkout, in that of an imported package; for one that fails its checksum, or that does not hold
+    the tasks of its plan.
     """
     from IPython.display import display
 

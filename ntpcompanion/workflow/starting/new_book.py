@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import sys
 import tempfile
 from importlib.metadata import PackageNotFoundError, distribution
@@ -19,49 +20,36 @@ TEMPLATE = Path(__file__).with_name("template")
 PACKAGE, TITLE = "mypaper", "My companion"
 TOOL = __name__.partition(".")[0]
 TAKEN = {"book", "notebooks", "tests", TOOL}  # folders of the book, or what it imports
-REQUIREMENTS = "requirements.txt"
 _SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
 
 
-def new_book(folder: Path, package: str | None = None, title: str | None = None) -> Path:
+def new_book(folder: Path, package: str = PACKAGE, title: str | None = None) -> Path:
     """Make a book in a folder that is empty or not there yet, and return the folder: written beside
-    that place under another name, and moved there when it is whole.
+    that position under another name, and moved there when it is whole.
 
-    Parameters
-    ----------
-    folder
-        where to; its parents are made.
-    package
-        the importable package of the book; by default `mypaper`.
-    title
-        of the book; by default the name of the folder.
-
-    Raises
-    ------
-    WorkflowError
-        a folder that holds something, cannot be written, or has a name that programs do not take; a
-        package that cannot be imported under that name or would hide another; a title of no or
-        several lines.
+    The importable `package` of the book is by default `mypaper`, and its `title` the name of the
+    folder. Raises WorkflowError for a folder that holds something, cannot be written, or has a name
+    that programs do not take; for a package that cannot be imported under that name or would hide
+    another; for a title of no or several lines.
     """
     target = Path(os.path.abspath(folder.expanduser()))
     require_utf8(target)
     search_path([target])
-    _require_empty(target)
     title = (target.name if title is None else title).strip()
+    _require_empty(target)
     if not title or len(title.splitlines()) != 1 or not title.isprintable():
         raise WorkflowError(f"`--title {title!r}` must be a line of text.")
-    package = PACKAGE if package is None else package
     if reason := why_not(package):
         raise WorkflowError(f"`--package {package}`: {reason}. Give another name.")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         prefix = f".{target.name[:40]}."
         with tempfile.TemporaryDirectory("", prefix, target.parent, True) as holder:
-            made = Path(holder, "book")
-            _fill(made, package, title)
+            book = Path(holder, "book")
+            _fill(book, package, title)
             if target.exists():
                 target.rmdir()  # an empty one: a rename takes its place on some systems only
-            made.rename(target)
+            book.rename(target)
     except OSError as error:
         raise WorkflowError(
             f"Could not make {target}: {error.strerror or error}. Nothing was left there; fix the "
@@ -80,26 +68,19 @@ def next_steps(folder: Path) -> list[str]:
     ]
 
 
-def template_files() -> list[Path]:
-    """The files of the template, without what Python may have compiled there."""
-    files = [path for path in TEMPLATE.rglob("*") if path.is_file()]
-    return sorted(path for path in files if "__pycache__" not in path.parts)
-
-
 def _fill(folder: Path, package: str, title: str) -> None:
     """Copy the template: between quotation marks the title is a string of YAML and TOML, elsewhere
     it is MyST.
     """
+    shutil.copytree(TEMPLATE, folder, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / PACKAGE).rename(folder / package)
     quoted, marked = json.dumps(title, ensure_ascii=False), _SIGNS.sub(r"\\\1", title)
-    for source in template_files():
-        text = source.read_text(encoding="utf-8").replace(PACKAGE, package)
-        text = text.replace(f'"{TITLE}"', quoted)
-        if source.name == REQUIREMENTS:
-            text = f"{text.splitlines()[0]}\n{origin()}\n"
-        place = folder / str(source.relative_to(TEMPLATE)).replace(PACKAGE, package)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shown = text.replace(TITLE, marked) if source.suffix == ".md" else text
-        place.write_text(shown, encoding="utf-8")
+    for path in filter(Path.is_file, folder.rglob("*")):
+        text = path.read_text(encoding="utf-8").replace(PACKAGE, package)
+        text = text.replace(f'"{TITLE}"', quoted).replace(TITLE, marked)
+        path.write_text(text, encoding="utf-8")
+    with (folder / "requirements.txt").open("a", encoding="utf-8") as file:
+        file.write(f"{origin()}\n")
 
 
 def why_not(name: str) -> str:
@@ -121,19 +102,17 @@ def origin() -> str:
     except PackageNotFoundError:  # run from a checkout
         return f"{TOOL} @ {Path(__file__).resolve().parents[3].as_uri()}"
     direct = json.loads(package.read_text("direct_url.json") or "{}")
-    if not direct:
-        return f"{TOOL}=={package.version}"
     if version := direct.get("vcs_info"):
         return f"{TOOL} @ {version['vcs']}+{direct['url']}@{version['commit_id']}"
-    return f"{TOOL} @ {direct['url']}"
+    return f"{TOOL} @ {direct['url']}" if direct else f"{TOOL}=={package.version}"
 
 
 def _require_empty(target: Path) -> None:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise WorkflowError(f"{target} is not a folder. Name one that is empty or not there yet.")
-    if held := sorted(path.name for path in target.iterdir()) if target.exists() else []:
-        more = f" and {len(held) - 1} more" if len(held) > 1 else ""
+    if content := sorted(target.iterdir()) if target.exists() else []:
+        more = f" and {len(content) - 1} more" if len(content) > 1 else ""
         raise WorkflowError(
-            f"{target} is not empty: it holds {held[0]}{more}. Name a folder that is empty or not "
-            "there yet."
+            f"{target} is not empty: it holds {content[0].name}{more}. Name a folder that is empty "
+            "or not there yet."
         )

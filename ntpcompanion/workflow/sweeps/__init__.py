@@ -2,9 +2,8 @@
 next is waited for. One ends in a table (`sweep`) or in a sealed record (`workflow.records`).
 
 - `grid`, `targets`, `find_experiment`: the points, and what runs at each of them
-- `campaign`: computes what is missing; `journal`, `task_inputs`: what is finished, and still fits
-- `executors`: processes of this machine, or a `cluster` of Dask; `worker_environment`: would it
-  give the same numbers?
+- `campaign`: computes what is missing, and keeps it in a journal; `task_inputs`: does it still fit?
+- `executors`: processes of this machine; `cluster`: of Dask, which must give the same numbers
 - `task_process`, `task_program`: one task in a process and a folder of its own
-- `sweep`, `table`: a table of results; `sweep_command`: a sweep as a command line gives it
+- `sweep`, `table`: a sweep as a command line gives it, and its table of results
 """

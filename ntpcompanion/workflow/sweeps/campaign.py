@@ -1,44 +1,30 @@
 """A campaign: an experiment or a notebook at many points, each result on disk before the next is
 waited for. It ends in a table (`sweep`) or in a sealed record (`records`).
+
+Its journal has a line of JSON for each finished task, permanent before the next is waited for, and
+sealed with what made it.
 """
 
-import functools
+import json
+import os
 import shutil
-import statistics
 from collections import Counter
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.sweeps.executors import (
-    Outcome,
-    as_completed,
-    executor_for,
-    require_jobs,
-)
-from ntpcompanion.workflow.sweeps.journal import Line, append, appended, finished_lines
+from ntpcompanion.workflow.base.files import as_json, checksum, write_atomically
+from ntpcompanion.workflow.base.provenance import hardware, hardware_line
+from ntpcompanion.workflow.sweeps.executors import Note, Outcome, as_completed, executor_for
 from ntpcompanion.workflow.sweeps.targets import Point, Target
 from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, present_digests
 
-
-@dataclass(frozen=True)
-class Progress:
-    """How far a campaign is: of `total` tasks those that ended, by state (`"kept"`: by an earlier
-    command), those that run, and the seconds that are left, None where no task has been timed yet.
-    """
-
-    total: int
-    ended: Mapping[str, int]
-    running: int = 0
-    seconds_left: float | None = None
-
-    @property
-    def finished(self) -> int:
-        """Those whose outcome is known."""
-        return sum(self.ended.values())
+FIELDS = {"key", "parameters", "state", "result", "seconds", "read", "hardware", "checksum"}
+SHOWN = 5  # of many lines that are not used
+Line = dict[str, Any]  # of the journal: an outcome with its key, parameters and checksum
 
 
 @dataclass(frozen=True)
@@ -52,13 +38,18 @@ class Options:
     scheduler
         the address of the scheduler of a cluster of Dask, whose workers run the tasks instead.
     report, note
-        are given the progress, whenever it changes, and sentences for the user.
+        are given the numbers of tasks by state (`"kept"`: finished by an earlier command), whenever
+        they change, and sentences for the user.
     """
 
     jobs: int | None = None
     scheduler: str | None = None
-    report: Callable[[Progress], None] = lambda _: None
-    note: Callable[[str], None] = lambda _: None
+    report: Callable[[Mapping[str, int]], None] = lambda _: None
+    note: Note = lambda _: None
+
+    def __post_init__(self) -> None:
+        if self.jobs is not None and self.jobs < 1:
+            raise WorkflowError(f"`--jobs` must be at least 1, got {self.jobs}.")
 
 
 DEFAULT = Options()
@@ -68,9 +59,8 @@ DEFAULT = Options()
 class Campaign:
     """Points that are planned and checked, and the journal in which each finished task is kept.
 
-    `finished` are the lines of the journal that answer for some of the points, by key. With
-    `notebooks` a task is not finished without its executed notebook, with `retry` not if it failed.
-    With `needs_all` no task begins after one that failed.
+    With `notebooks` a task is not finished without its executed notebook, with `retry` not if it
+    failed. With `needs_all` no task begins after one that failed.
     """
 
     target: Target
@@ -79,68 +69,81 @@ class Campaign:
     notebooks: bool = False
     retry: bool = False
     needs_all: bool = False
-    finished: Mapping[str, Line] = field(default_factory=dict[str, Line])
 
-    @property
-    def folder(self) -> Path:
-        """Where tasks keep what they resume from, and their executed notebooks."""
-        return self.journal.with_suffix("")
-
-    def task_folder(self, point: Point) -> Path:
+    def folder(self, point: Point) -> Path:
         """Where the task of a point keeps what it resumes from."""
-        return self.folder / point.key[:16]
+        return self.journal.with_suffix("") / point.key[:16]
 
     def page(self, point: Point) -> Path:
         """Where the executed notebook of a point is kept."""
-        return self.folder / f"{point.key[:16]}.ipynb"
+        return self.folder(point).with_suffix(".ipynb")
 
-    def with_finished(
-        self, *, elsewhere: bool, note: Callable[[str], None] = lambda _: None
-    ) -> "Campaign":
-        """The same with what the journal holds now; `note` is given a sentence for each line that
-        does not fit the present files or, unless a cluster runs the tasks `elsewhere`, the machine.
+    def finished(self, options: Options = DEFAULT) -> dict[str, Line]:
+        """The lines of the journal that answer for some of the points, by key; of several the last.
+
+        A line that does not fit the data files of the project and, unless a cluster runs the tasks,
+        this machine is left out, so that its task is run again: a sentence for each is noted.
         """
-        points, project = {point.key: point for point in self.points}, self.target.project
-        lines = finished_lines(self.journal, points, project, elsewhere=elsewhere, note=note)
-        finished = {key: line for key, line in lines.items() if self._answers(line, points[key])}
-        return replace(self, finished=finished)
+        points, digest = {point.key: point for point in self.points}, self.present_digests()
+        finished, left_out = {}, {}
+        for line in read_journal(self.journal):
+            if (key := line["key"]) not in points:
+                continue
+            if misfit := _misfit(line, digest, elsewhere=options.scheduler is not None):
+                left_out[key] = f"{self.journal.name}: The line of {line['parameters']} {misfit}."
+            else:
+                finished[key] = line
+        sentences = [text for key, text in left_out.items() if key not in finished]
+        for text in sentences[:SHOWN]:
+            options.note(f"{text} The task is run again.")
+        if more := len(sentences[SHOWN:]):
+            text = f"{self.journal.name}: {more} more lines do not fit. Their tasks are run again."
+            options.note(text)
+        return {key: line for key, line in finished.items() if self._answers(line, points[key])}
 
     def _answers(self, line: Line, point: Point) -> bool:
-        """Whether a line of the journal is the outcome of a point."""
-        if line.get("state") != "done":
-            return line.get("state") == "failed" and not self.retry
+        if line["state"] != "done":
+            return line["state"] == "failed" and not self.retry
         return not self.notebooks or self.page(point).is_file()
+
+    def present_digests(self) -> Callable[[str], str]:
+        """The digests that data files have now."""
+        return present_digests(self.target.project)
+
+    def discard(self) -> None:
+        """Remove the journal and what tasks would resume from."""
+        self.journal.unlink()
+        shutil.rmtree(self.journal.with_suffix(""), ignore_errors=True)
 
 
 def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
     """The lines of all points in their order, those of the journal and those that are made now.
 
-    A finished task is a line of the journal, flushed to disk when the next is waited for; a line
-    cut short by a kill is dropped. A line is used again for the same key and data files and, on
-    this machine, the same hardware. A task whose process is killed is tried once more, after a word
-    by `note`. One that fails, or is killed twice, is a line with its state and traceback, and the
-    others go on; a campaign that needs all begins no more, and waits for those that run.
+    A line is used again for the same key and data files and, on this machine, the same hardware. A
+    task whose process is killed is tried once more. One that fails, or is killed twice, is a line
+    with its state and traceback, and the others go on; a campaign that needs all begins no more,
+    and waits for those that run.
 
     Raises
     ------
     WorkflowError
-        fewer jobs than one, a task that failed where all are needed, a journal that cannot be
-        written, a scheduler that does not answer, a worker with other sources or data files, a data
-        file that was changed meanwhile.
+        a task that failed where all are needed, a journal that cannot be written, a scheduler that
+        does not answer, a worker with other sources or data files, a data file that was changed
+        meanwhile.
     """
-    require_jobs(options.jobs)
-    elsewhere = options.scheduler is not None
-    # the journal may have grown by a command that this one has waited for
-    campaign = campaign.with_finished(elsewhere=elsewhere, note=options.note)
-    lines = dict(campaign.finished)
+    # now, as the journal may have grown by a command that this one has waited for
+    lines = campaign.finished(options)
     try:
         _compute_missing(campaign, options, lines)
-        _require_unchanged(campaign, lines)
+        digest = campaign.present_digests()
+        for line in lines.values():
+            if fault := _misread(line, digest):
+                raise WorkflowError(fault)
     except (WorkflowError, OSError) as error:
         reason = str(error)
         if isinstance(error, OSError):
             reason = f"Could not write {campaign.journal}: {error.strerror or error}."
-        number = sum(line.get("state") != "killed" for line in lines.values())
+        number = sum(line["state"] != "killed" for line in lines.values())
         raise WorkflowError(
             f"{reason}\n{number} of {len(campaign.points)} tasks are finished and kept: fix it and "
             "run the same command again."
@@ -150,42 +153,38 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
 
 def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line]) -> None:
     """Run the tasks without a line, and add their lines as they end."""
-    target, points = campaign.target, {point.key: point for point in campaign.points}
-    tasks = [
-        target.task(point, campaign.task_folder(point), campaign.notebooks)
-        for key, point in points.items()
-        if key not in lines
-    ]
+    keep, points = campaign.notebooks, {point.key: point for point in campaign.points}
+    missing = [point for key, point in points.items() if key not in lines]
     states = Counter(kept=len(lines), done=0, failed=0, killed=0)
     faults: list[str] = []
-    seconds: list[float] = []
 
     def report(workers: int) -> None:
         left = len(points) - states.total()
-        rest = left * statistics.median(seconds) / max(workers, 1) if seconds else None
-        options.report(Progress(len(points), dict(states), min(workers, left), rest))
+        running = min(workers, left)
+        options.report({**states, "running": running, "waiting": left - running})
 
     report(0)
-    if not tasks:
+    if not missing:
         return
-    note_once = functools.cache(options.note)  # all tasks may have the same to say
-    running = executor_for(
-        len(tasks), jobs=options.jobs, project=target.project, scheduler=options.scheduler
-    )
+    tasks = [
+        replace(point, call=partial(point.call, place=campaign.folder(point), keep=keep))
+        for point in missing
+    ]
+    note_once = cache(options.note)  # all tasks may have the same to say
+    running = executor_for(len(tasks), options.jobs, campaign.target.project, options.scheduler)
     with appended(campaign.journal) as journal, running as executor:
         report(executor.workers())
-        for task, outcome in as_completed(executor, tasks, options.note, lambda: bool(faults)):
-            if fault := _fault(campaign, task.parameters, outcome):
+        for point, outcome in as_completed(executor, tasks, options.note, lambda: bool(faults)):
+            if fault := _fault(campaign, point.overrides, outcome):
                 faults.append(fault)
                 continue
-            line = lines[task.key] = _keep(campaign, points[task.key], outcome, journal)
-            for text in outcome.notes:
+            for text in outcome.pop("notes", ()):
                 note_once(text)
-            if outcome.state != "done":
+            line = lines[point.key] = _keep(campaign, point, outcome, journal)
+            if line["state"] != "done":
                 shown = ", ".join(f"{name} = {v!r}" for name, v in line["parameters"].items())
-                options.note(f"A run {outcome.state}: {shown}: {outcome.error}")
-            seconds.append(outcome.seconds)
-            states[outcome.state] += 1
+                options.note(f"A run {line['state']}: {shown}: {line['error']}")
+            states[line["state"]] += 1
             report(executor.workers())
     if faults:
         raise WorkflowError(faults[0])
@@ -193,41 +192,77 @@ def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line
 
 def _fault(campaign: Campaign, parameters: dict[str, Any], outcome: Outcome) -> str:
     """Why no more tasks may begin after this outcome; empty if they may."""
-    if campaign.needs_all and outcome.state == "failed":
-        return f"The task {parameters} failed: {outcome.error}\n{outcome.traceback}"
-    if outcome.state == "rejected" or (campaign.needs_all and outcome.state == "killed"):
-        return outcome.error
-    if changed := changed_inputs(present_digests(campaign.target.project), outcome.read):
-        return (
-            f"A task on {outcome.host} has read {', '.join(changed)} with another content than it "
-            "has here now. If you have edited it meanwhile, run the same command again; else copy "
-            "the files of here there."
-        )
-    return ""
+    if campaign.needs_all and outcome["state"] == "failed":
+        return f"The task {parameters} failed: {outcome['error']}\n{outcome['traceback']}"
+    if outcome["state"] == "rejected" or (campaign.needs_all and outcome["state"] == "killed"):
+        return str(outcome["error"])
+    return _misread(outcome, campaign.present_digests())
+
+
+def _misread(outcome: Outcome, digest: Callable[[str], str]) -> str:
+    """The sentence on data files that a task has read with another content than they have now."""
+    if not (changed := changed_inputs(digest, outcome["read"])):
+        return ""
+    return (
+        f"A task on {outcome['host']} has read {', '.join(changed)} with another content than it "
+        "has here now. If you have edited it meanwhile, run the same command again; else copy "
+        "the files of here there."
+    )
 
 
 def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -> Line:
     """The line of a task, when it is in the journal. One that was killed is only reported: the next
     command tries it again.
     """
-    if outcome.page is not None:
-        write_atomically(campaign.page(point), outcome.page)
-    fields = asdict(outcome)
-    del fields["notes"], fields["page"]
-    line = {"key": point.key, "parameters": point.parameters, **fields}
-    if outcome.state != "killed":
+    if (page := outcome.pop("page")) is not None:
+        write_atomically(campaign.page(point), page)
+    line = {"key": point.key, "parameters": point.parameters, **outcome}
+    if line["state"] != "killed":
         line = append(journal, line)
-    if outcome.state == "done":
-        shutil.rmtree(campaign.task_folder(point), ignore_errors=True)
+    if line["state"] == "done":
+        shutil.rmtree(campaign.folder(point), ignore_errors=True)
     return line
 
 
-def _require_unchanged(campaign: Campaign, lines: Mapping[str, Line]) -> None:
-    """Raises WorkflowError if a data file that a task has read has another content now."""
-    digest = present_digests(campaign.target.project)
-    read = [changed_inputs(digest, line["read"]) for line in lines.values()]
-    if changed := sorted({name for names in read for name in names}):
-        raise WorkflowError(
-            f"{', '.join(changed)} changed while tasks that read it ran. The same command runs "
-            "them again."
-        )
+def _misfit(line: Line, digest: Callable[[str], str], *, elsewhere: bool) -> str:
+    """Why a line cannot be used now; empty if it can."""
+    if line["checksum"] != checksum(line):
+        return "does not match its own checksum: it was edited or damaged"
+    if not elsewhere and line["hardware"] != hardware():
+        return f"was made on another machine ({hardware_line(line['hardware'])})"
+    changed = changed_inputs(digest, line["read"])
+    return f"was made with another content of {', '.join(changed)}" if changed else ""
+
+
+def read_journal(path: Path) -> Iterator[Line]:
+    """The lines of a journal in order; one that was cut short by a kill, or that no record can
+    hold, is left out.
+    """
+    if not path.is_file():
+        return
+    with path.open(encoding="utf-8", errors="replace") as file:
+        for line in file:
+            try:
+                data = as_json(json.loads(line))
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(data, dict) and set(data) >= FIELDS:
+                yield data
+
+
+def appended(path: Path) -> TextIO:
+    """The journal, open for `append`."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    return path.open("a", encoding="utf-8")
+
+
+def append(journal: TextIO, line: Line) -> Line:
+    """Write a line with its checksum, and return it when it is on the disk. Raises OSError if it
+    cannot be.
+    """
+    sealed = {**line, "checksum": checksum(line)}
+    # the line break comes first: a line that was cut short spoils no other
+    journal.write("\n" + json.dumps(sealed))
+    journal.flush()
+    os.fsync(journal.fileno())
+    return sealed

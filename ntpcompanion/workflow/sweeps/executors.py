@@ -11,16 +11,28 @@ import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import psutil
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import Hardware, hardware, usable_cores
+from ntpcompanion.workflow.base.provenance import hardware, usable_cores
 
+if TYPE_CHECKING:
+    from ntpcompanion.workflow.sweeps.targets import Point
+
+# What became of a task: its `state` is "done", "failed" (it raised), "killed" (its process ended)
+# or "rejected" (by a worker with other sources). `read` are the digests of the data files that it
+# has read, `notes` are for the user, `page` is the text of an executed notebook. `error` is one
+# line and `traceback` all of them; `seconds` is the time of computing on `host`, a machine with
+# that `hardware`.
+Outcome = dict[str, Any]
+# what a task has not to say; without one, a task has no `result`
+SILENT: Outcome = {"result": None, "read": {}, "page": None, "error": "", "traceback": ""}
+Call = Callable[..., Outcome]
 Note = Callable[[str], None]
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
 ASK = 2.0  # seconds after which a cluster is asked whether its workers are still there
@@ -28,77 +40,28 @@ ATTEMPTS = 2  # of a task whose process is killed
 KILLED = "A process of the sweep was killed; the machine may be out of memory."
 
 
-@dataclass(frozen=True, eq=False)
-class Task:
-    """A call for one point of a grid, named by its `key`, and in messages by its `parameters`.
-
-    `call` takes an argument `lifeline`, which the processes that it starts must not outlive (None
-    on a cluster), and returns the fields `result`, `read`, `notes` and `page` of an `Outcome`.
-    """
-
-    key: str
-    parameters: dict[str, Any]
-    call: Callable[..., dict[str, Any]]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of a task: `state` is `"done"`, `"failed"` (it raised), `"killed"` (its process
-    ended) or `"rejected"` (by a worker with other sources).
-
-    `result` is what JSON can hold; `read` are the digests of the data files that it has read,
-    `notes` are for the user, `page` is the text of an executed notebook. `error` is one line and
-    `traceback` all of them; `seconds` is the time of computing on `host`, a machine with that
-    `hardware`.
-    """
-
-    state: str
-    result: Any = None
-    read: dict[str, str] = field(default_factory=dict)
-    notes: Sequence[str] = ()
-    page: str | None = None
-    error: str = ""
-    traceback: str = ""
-    seconds: float = 0.0
-    host: str = ""
-    hardware: Hardware | None = None
-
-
 class NotDone(Exception):
-    """Raised by a task that knows what became of it: the fields of an `Outcome`. The error of one
-    that was rejected goes on after "The worker on HOST".
+    """Raised by a task that knows its outcome. The error of one that was rejected goes on after
+    "The worker on HOST".
     """
 
-    def __init__(self, **fields: Any) -> None:
-        super().__init__(fields["error"])
-        self.fields = fields
+    def __init__(self, **outcome: Any) -> None:
+        super().__init__(outcome["error"])
+        self.outcome = outcome
 
 
 @dataclass(frozen=True)
 class Executor:
-    """What runs tasks.
-
-    Fields
-    ------
-    submit
-        begins a task, or queues it; its future has the fields of an `Outcome`.
-    workers
-        how many tasks can run at once now.
-    window
-        how many tasks may be submitted whose outcome was not given back; infinite where the
-        executor has a queue of its own.
-    outcome
-        that of a future that has ended.
-    check
-        raises WorkflowError if nobody is left who could run a task.
-    drop
-        cancels those of the futures whose tasks have not begun.
+    """What runs tasks: `submit` begins one, or queues it, of which `workers()` can run at once and
+    `window` may be submitted. `outcome` is that of a future that has ended, `check` raises
+    WorkflowError if nobody is left who could run a task, and `drop` cancels those of the futures
+    whose tasks have not begun.
     """
 
-    submit: Callable[[Task], Any]  # a future of `concurrent.futures`, or one like it
+    submit: Callable[[Call], Any]  # a future of `concurrent.futures`, or one like it
     workers: Callable[[], int]
     window: float = math.inf
-    outcome: Callable[["Future[Any]"], Outcome] = lambda future: Outcome(**future.result())
+    outcome: Callable[["Future[Any]"], Outcome] = lambda future: future.result()
     check: Callable[[Note], None] = lambda _: None
     drop: Callable[[Sequence["Future[Any]"]], None] = lambda _: None
 
@@ -111,14 +74,14 @@ def processes(jobs: int) -> Iterator[Executor]:
     with Lifeline() as lifeline:
         pool = ThreadPoolExecutor(jobs, "task")
         try:
-            yield Executor(lambda task: pool.submit(make, task, lifeline), lambda: jobs, jobs)
+            yield Executor(lambda call: pool.submit(outcome_of, call, lifeline), lambda: jobs, jobs)
         finally:
             lifeline.cut()
             pool.shutdown(cancel_futures=True)
 
 
 def executor_for(
-    tasks: int, *, jobs: int | None, project: Project, scheduler: str | None
+    tasks: int, jobs: int | None, project: Project, scheduler: str | None
 ) -> contextlib.AbstractContextManager[Executor]:
     """What runs a number of tasks: the cluster of the scheduler at an address, or `jobs` processes
     of this machine (None: as cores and memory allow).
@@ -151,32 +114,22 @@ def fitting_jobs() -> int:
     return max(1, min(usable_cores(), psutil.virtual_memory().available // MEMORY))
 
 
-def require_jobs(jobs: int | None) -> None:
-    """Raises WorkflowError for fewer than one process."""
-    if jobs is not None and jobs < 1:
-        raise WorkflowError(f"`--jobs` must be at least 1, got {jobs}.")
-
-
 def as_completed(
     executor: Executor,
-    tasks: Sequence[Task],
+    tasks: Sequence["Point"],
     note: Note = lambda _: None,
     stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[Task, Outcome]]:
+) -> Iterator[tuple["Point", Outcome]]:
     """Tasks and their outcomes, as they end.
 
     A task whose process was killed is tried once more, after `note` was given a sentence. Within a
     window a task begins only when an outcome has been given back and the next is asked for: what
     has been finished cannot be lost by a kill, and is never made again. Once `stopped()`, no more
-    begin, and those that run may end.
-
-    Raises
-    ------
-    WorkflowError
-        the connection to a cluster is lost, or nobody is left there.
+    begin, and those that run may end. Raises WorkflowError if the connection to a cluster is lost,
+    or nobody is left there.
     """
     waiting = deque((task, 1) for task in tasks)
-    running: dict[Future[Any], tuple[Task, int]] = {}
+    running: dict[Future[Any], tuple[Point, int]] = {}
     ended: queue.SimpleQueue[Future[Any]] = queue.SimpleQueue()
     executor.check(note)
     while True:
@@ -185,7 +138,7 @@ def as_completed(
             executor.drop(list(running))
         while waiting and len(running) < executor.window:
             task, attempt = waiting.popleft()
-            future = executor.submit(task)
+            future = executor.submit(task.call)
             running[future] = task, attempt
             future.add_done_callback(ended.put)
         if not running:
@@ -199,33 +152,36 @@ def as_completed(
         if future.cancelled():
             continue
         outcome = executor.outcome(future)
-        if outcome.state == "killed" and attempt < ATTEMPTS:
-            note(f"{outcome.error} Its task {task.parameters} is tried once more.")
+        if outcome["state"] == "killed" and attempt < ATTEMPTS:
+            note(f"{outcome['error']} Its task {task.overrides} is tried once more.")
             waiting.appendleft((task, attempt + 1))
         else:
             yield task, outcome
 
 
-def make(task: Task, lifeline: Lifeline | None) -> dict[str, Any]:
-    """Run a task; the fields of its outcome. Whatever is raised comes back as text: its class may
-    be unknown to whoever asked.
+def outcome_of(
+    call: Call, lifeline: Lifeline | None, require: Callable[[], None] = lambda: None
+) -> Outcome:
+    """Run a task, with what it must `require` before and after. Whatever is raised comes back as
+    text: its class may be unknown to whoever asked.
     """
     began, host = time.perf_counter(), socket.gethostname()
-    fields: dict[str, Any]
     try:
-        fields = {"state": "done", **task.call(lifeline=lifeline)}
+        require()
+        outcome = {"state": "done", **call(lifeline=lifeline)}
+        require()
     except NotDone as error:
-        fields = error.fields
+        outcome = error.outcome
     except WorkflowError as error:  # a sentence, and below it the traceback of a cell
         first = str(error).partition("\n")[0]
-        fields = {"state": "failed", "error": first, "traceback": str(error)}
+        outcome = {"state": "failed", "error": first, "traceback": str(error)}
     except BaseException as error:  # SystemExit too: it would end a worker
         fault = f"{type(error).__name__}: {error}"
-        fields = {"state": "failed", "error": fault, "traceback": traceback.format_exc()}
-    if fields["state"] == "rejected":
-        fields["error"] = (
-            f"The worker on {host} {fields['error']}. If you have edited something meanwhile, run "
+        outcome = {"state": "failed", "error": fault, "traceback": traceback.format_exc()}
+    if outcome["state"] == "rejected":
+        outcome["error"] = (
+            f"The worker on {host} {outcome['error']}. If you have edited something meanwhile, run "
             "the same command again; else install this version there, and start the worker again."
         )
     seconds = round(time.perf_counter() - began, 3)
-    return {**fields, "seconds": seconds, "host": host, "hardware": hardware()}
+    return {**SILENT, **outcome, "seconds": seconds, "host": host, "hardware": hardware()}

@@ -34,12 +34,8 @@ def experiment_module(project: Project, name: str) -> str:
 
 
 def load_experiment(project: Project, name: str) -> ModuleType:
-    """Import an experiment of a book by its name.
-
-    Raises
-    ------
-    WorkflowError
-        no such module, one that fails on import, or one without `Plan`, `Result` or `run`.
+    """Import an experiment of a book by its name. Raises WorkflowError for no such module, one that
+    fails on import, and one without `Plan`, `Result` or `run`.
     """
     module = experiment_module(project, name)
     try:
@@ -75,12 +71,7 @@ def read_plan(experiment: ModuleType, point: dict[str, Any]) -> Any:
 def declared_inputs(experiment: ModuleType, plan: Any) -> list[str]:
     """The files and folders that an experiment reads at a point: those under `FILES` of its module,
     and the values of the fields of its plan that `INPUTS` of its module lists, unless they name a
-    module that can be imported.
-
-    Raises
-    ------
-    WorkflowError
-        a name under `INPUTS` that is not a field of the plan.
+    module that can be imported. Raises WorkflowError for a name that is not a field of the plan.
     """
     fields = getattr(experiment, "INPUTS", ())
     if unknown := [name for name in fields if not hasattr(plan, name)]:

@@ -15,22 +15,15 @@ LIMIT = 100_000  # runs of one sweep: more is a slip of the keyboard
 
 def grid_tasks(fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of the grid's values, with the fixed ones: one task each, in the order of
-    the grid.
-
-    Raises
-    ------
-    WorkflowError
-        more combinations than `LIMIT`.
+    the grid. Raises WorkflowError for more than `LIMIT`.
     """
     if (number := math.prod(map(len, grid.values()))) > LIMIT:
         raise WorkflowError(
             f"The grid has {number:,} points, and a sweep takes at most {LIMIT:,}. Take fewer "
             "values."
         )
-    return [
-        {**fixed, **dict(zip(grid, values, strict=True))}
-        for values in itertools.product(*grid.values())
-    ]
+    combinations = itertools.product(*grid.values())
+    return [{**fixed, **dict(zip(grid, values, strict=True))} for values in combinations]
 
 
 def require_every_task(
@@ -43,9 +36,8 @@ def require_every_task(
     stored = [canonical_json(line["parameters"]) for line in results]
     if planned == stored:
         return
-    missing = sorted(set(planned) - set(stored))
     fault = "they are in another order"
-    if missing:
+    if missing := sorted(set(planned) - set(stored)):
         fault = f"{len(missing)} missing, such as {missing[0]}"
     elif len(stored) > len(planned):
         fault = f"{len(stored) - len(planned)} too many"
@@ -57,8 +49,7 @@ def require_every_task(
 
 def repeated(values: Sequence[object], show: Callable[[Any], str] = repr) -> str:
     """The values that come twice, as they are shown; empty if there are none."""
-    counts = Counter(map(show, values))
-    return ", ".join(value for value, count in counts.items() if count > 1)
+    return ", ".join(value for value, count in Counter(map(show, values)).items() if count > 1)
 
 
 def require_values(values: Sequence[object], option: str) -> None:

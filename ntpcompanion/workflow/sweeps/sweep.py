@@ -1,7 +1,11 @@
 """A notebook or an experiment at every point of a grid, and all results in one table."""
 
-import logging
-from collections.abc import Mapping, Sequence
+import ast
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +13,19 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import now, versions
+from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
-from ntpcompanion.workflow.sweeps.grid import grid_tasks, require_values
+from ntpcompanion.workflow.sweeps.executors import fitting_jobs
+from ntpcompanion.workflow.sweeps.grid import LIMIT, grid_tasks, require_values
 from ntpcompanion.workflow.sweeps.table import make_table, write_table
 from ntpcompanion.workflow.sweeps.targets import Target, find_target
 
 if TYPE_CHECKING:
     import pandas as pd
 
-log = logging.getLogger(__name__)
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)?")
+QUOTES, BRACKETS = ("'", '"'), ("[", "(", "{")
 
 
 def sweep(
@@ -38,17 +46,14 @@ def sweep(
     Parameters
     ----------
     name, profile
-        a notebook of the project under `"smoke"`, `"book"` (the default) or `"paper"`; or a module
-        of the package's experiments.
+        a notebook of the project under a profile (by default `"book"`), or an experiment.
     grid, fixed
         the values of each parameter that is varied, of which every combination is a run, and values
         of others that all runs share. Seeds are values of the parameter `seed`.
     jobs, scheduler
         as in `Options`: processes of this machine, or the address of a cluster of Dask.
-    notebooks
-        keep the executed notebooks; the column `notebook` says where.
-    retry
-        run again what failed in an earlier sweep.
+    notebooks, retry
+        keep the executed notebooks (the column `notebook` says where); run again what failed.
     out
         where the table is kept as a Parquet file; None: below `_build/sweeps`.
     project
@@ -60,17 +65,13 @@ def sweep(
         A row per run and claim of a notebook (`claim`, `value`, `stderr`, `replicates`; where a
         claim is about several numbers `values` and `stderrs`), or a row per run of an experiment
         (the fields of its result); all parameters, and `run`, `state` (`"done"`, `"failed"`,
-        `"killed"`), `seconds`, `host`, `error`, `traceback`.
+        `"killed"`), `seconds`, `host`, `error`, `traceback`. A finished run is permanent: the same
+        call goes on after an interruption, and a larger grid runs only what is new.
 
     Raises
     ------
     WorkflowError
         as `plan_sweep` before anything is started, and as `run_sweep`.
-
-    Notes
-    -----
-    A finished run is permanent: the same call goes on after an interruption, and a larger grid runs
-    only what is new.
 
     Examples
     --------
@@ -79,9 +80,10 @@ def sweep(
     """
     import pandas as pd
 
+    options = Options(jobs, scheduler)
     target = find_target(project or Project.find(), name, profile)
     planned = plan_sweep(target, grid, fixed or {}, notebooks=notebooks, retry=retry)
-    return pd.read_parquet(run_sweep(planned, Options(jobs, scheduler), out))
+    return pd.read_parquet(run_sweep(planned, options, out))
 
 
 def plan_sweep(
@@ -110,23 +112,15 @@ def plan_sweep(
             raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by `--grid`: not both.")
         require_values(values, f"--grid {parameter}")
     points = target.points(grid_tasks(fixed, grid))
-    for note in target.notes(points):
-        log.warning("%s: %s", target.name, note)
+    target.check(points)
     journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
     return Campaign(target, points, journal, notebooks, retry)
 
 
 def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = None) -> Path:
-    """Make the runs that are missing, write the table, and return its path.
-
-    A run that fails, or whose process is killed twice, is a row with its state and traceback; the
-    others go on. The same command goes on after a kill: it makes those that were killed again, and
-    those that failed only if it is to retry.
-
-    Raises
-    ------
-    WorkflowError
-        as `compute`, or a table that cannot be written.
+    """Make the runs that are missing, write the table, and return its path. Runs that were killed
+    are made again by the same command, those that failed only if it is to retry. Raises
+    WorkflowError as `compute`, or for a table that cannot be written.
     """
     target, parameters = planned.target, [point.parameters for point in planned.points]
     variant = sha256(canonical_json(parameters))[:8]
@@ -143,3 +137,101 @@ def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = 
     about = {"name": target.name, "made": now(), "versions": versions(libraries)}
     write_table(make_table(lines, about, of_claims=target.of_claims), path)
     return path
+
+
+def read_sweep(
+    project: Project,
+    name: str,
+    grid: Sequence[str],
+    *,
+    seeds: str | None = None,
+    fixed: Sequence[str] = (),
+    profile: str | None = None,
+    notebooks: bool = False,
+    retry: bool = False,
+) -> Campaign:
+    """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
+    `seeds` is `START:STOP`. Raises WorkflowError for a text that cannot be read, and as
+    `find_target` and `plan_sweep`.
+    """
+    target = find_target(project, name, profile)
+    axes = parse_assignments(grid, "--grid")
+    if seeds is not None and "seed" in axes:
+        raise WorkflowError("`--seeds` and `--grid seed=...` are two grids of one parameter.")
+    values = {
+        name: parse_values(
+            text, partial(target.read, name), f"--grid {name}", ranges=not target.takes_text(name)
+        )
+        for name, text in axes.items()
+    }
+    if seeds is not None:
+        values["seed"] = parse_values(seeds, partial(target.read, "seed"), "--seeds")
+    shared = parse_assignments(fixed, "-p")
+    fixed_values = {name: target.read(name, text) for name, text in shared.items()}
+    return plan_sweep(target, values, fixed_values, notebooks=notebooks, retry=retry)
+
+
+def parse_values(
+    text: str, read: Callable[[str], object], option: str, *, ranges: bool = True
+) -> list[Any]:
+    """The values of one axis of a grid: `0.1,0.5` or `20:200:20`, where the stop is exclusive as in
+    a slice of Python. Where a value begins with a quotation mark, or with a bracket, all are
+    written as Python writes them: `'a,b','c'` or `[1,2],[3]`.
+
+    `read` makes a value of a text; without `ranges` each value is a text, no range and no list.
+    Raises WorkflowError for no value at all, a step of zero, one value twice, and what Python would
+    write otherwise.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    values: Sequence[Any]
+    if match := _RANGE.fullmatch(text) if ranges else None:
+        values = _range(match, option)
+    elif any(part.startswith(QUOTES + BRACKETS * ranges) for part in parts):
+        literals = _literals(text, option)
+        values = [read(repr(value)) for value in literals] if ranges else literals
+    else:
+        values = list(map(read, parts)) if ranges else parts
+    require_values(values, option)
+    return list(values)
+
+
+def _literals(text: str, option: str) -> list[Any]:
+    try:
+        return list(ast.literal_eval(f"[{text}]"))
+    except (ValueError, SyntaxError, MemoryError, RecursionError) as error:
+        raise WorkflowError(
+            f"`{option}` has the values {text}, which are not as Python writes them. Where one has "
+            "a comma or begins with a quotation mark or bracket, write all like 'a,b','c'."
+        ) from error
+
+
+def _range(match: re.Match[str], option: str) -> list[int] | list[float]:
+    """In decimal fractions: `0:1:0.1` has ten values, and the fourth is 0.3."""
+    start, stop, step = (Decimal(text or "1") for text in match.groups())
+    if step == 0:
+        raise WorkflowError(f"`{option}` has the step 0. Give another one, like 20:200:20.")
+    number = max(0, math.ceil((stop - start) / step))
+    if number > LIMIT:
+        raise WorkflowError(
+            f"`{option}` has {number:,} values, and a sweep takes at most {LIMIT:,} runs. Take a "
+            "larger step."
+        )
+    values = [start + k * step for k in range(number)]
+    whole = not any(set(text or "") & set(".eE") for text in match.groups())
+    return [int(value) for value in values] if whole else [float(value) for value in values]
+
+
+def planned_in_words(planned: Campaign, options: Options) -> str:
+    """How many runs there are, how many are to be made, and where."""
+    total, finished = (
+        len(planned.points),
+        len(planned.finished(Options(scheduler=options.scheduler))),
+    )
+    left = total - finished
+    text = f"{planned.target.name}: {total} runs"
+    text += f", {finished} of them finished earlier" if finished else ""
+    number = min(options.jobs or fitting_jobs(), left)
+    processes = f"by {number} process{'es' * (number > 1)}"
+    where = f"on {options.scheduler}" if options.scheduler else processes
+    more = f"; {left} to make {where}. How long is known after the first" if left else ""
+    return f"{text}{more}."

@@ -1,14 +1,15 @@
-"""What a sweep runs: a notebook under a profile, or an experiment.
+"""What a campaign runs: a notebook under a profile, or an experiment.
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
-is started and settle them as `points`, have `notes` on them for the user, and make a `task` of a
-point.
+is started and settle them as `points`.
 """
 
 import dataclasses
+import logging
 import shutil
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,36 +33,35 @@ from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import plan
-from ntpcompanion.workflow.sweeps.executors import NotDone, Task
+from ntpcompanion.workflow.sweeps.executors import NotDone, Outcome
 from ntpcompanion.workflow.sweeps.find_experiment import (
     declared_inputs,
-    experiment_module,
     known_experiments,
     load_experiment,
     read_plan,
 )
+from ntpcompanion.workflow.sweeps.task_inputs import project_here
 from ntpcompanion.workflow.sweeps.task_process import run_experiment
-from ntpcompanion.workflow.sweeps.worker_environment import project_here
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a sweep: what was given, all parameters, and a hash of everything that decides its
-    numbers; of an experiment also the hashes of its `sources` and the files that it declares.
+    """One run of a campaign: what was given, all parameters, a hash of everything that decides its
+    numbers, and what makes its outcome, given a `place` for its files, whether to `keep` the
+    executed notebook, and a `lifeline` that its processes must not outlive (None on a cluster).
     """
 
     overrides: dict[str, Any]
     parameters: dict[str, Any]
     key: str
-    sources: dict[str, str] = field(default_factory=dict)
-    inputs: tuple[str, ...] = ()
+    call: Callable[..., Outcome]
 
 
 @dataclass(frozen=True)
 class NotebookTarget:
-    """A notebook under a profile; each run is executed by papermill in a kernel of its own, and its
-    results are measured claims.
-    """
+    """A notebook under a profile; its results are measured claims."""
 
     of_claims = True
 
@@ -86,30 +86,26 @@ class NotebookTarget:
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Settled as `execute -p` does."""
-        runs = [
-            plan(self.project, self.notebook, self.profile, self.profiles, point)
-            for point in overrides
-        ]
+        where = self.project, self.notebook, self.profile, self.profiles
+        runs = [plan(*where, point) for point in overrides]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
         same = {name: parts[name] for name in parts if name not in ("parameters", "inputs")}
         points = []
         for run in runs:
             inputs = input_hashes(self.project, self.notebook, run.parameters)
             key = sha256(canonical_json([same, self.profile, run.parameters, inputs]))
-            points.append(Point(run.overrides, run.parameters, key))
+            named = self.project, self.notebook.name, self.profile, run.overrides, key
+            points.append(Point(run.overrides, run.parameters, key, partial(run_notebook, *named)))
         return points
 
-    def notes(self, points: list[Point]) -> list[str]:
-        """What the checks that the front matter names say of the runs. Raises WorkflowError where
-        one rejects them.
+    def check(self, points: list[Point]) -> None:
+        """Log what the checks that the front matter names say of the runs. Raises WorkflowError
+        where one rejects them.
         """
         variants = [point.parameters for point in points]
-        return run_checks(self.notebook.checks, variants, f"Notebook {self.notebook.name!r}")
-
-    def task(self, point: Point, folder: Path, keep: bool) -> Task:
-        """`run_notebook`."""
-        named = (self.notebook.name, self.profile, point.overrides, point.key, keep)
-        return Task(point.key, point.overrides, partial(run_notebook, self.project, *named))
+        where = f"Notebook {self.notebook.name!r}"
+        for note in run_checks(self.notebook.checks, variants, where):
+            log.warning("%s: %s", self.name, note)
 
 
 @dataclass(frozen=True)
@@ -120,11 +116,6 @@ class ExperimentTarget:
 
     project: Project
     name: str
-
-    @cached_property
-    def module(self) -> str:
-        """The full name of its module."""
-        return experiment_module(self.project, self.name)
 
     def read(self, parameter: str, text: str) -> object:
         """A literal of Python, else the text itself; `points` checks names and types."""
@@ -141,24 +132,20 @@ class ExperimentTarget:
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
         """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         experiment = load_experiment(self.project, self.name)
-        sources = source_hashes(f"import {self.module}", *self.project.packages)
+        module = experiment.__name__
+        sources = source_hashes(f"import {module}", *self.project.packages)
         libraries = library_versions(self.project.settings.libraries)
-        same, points = [self.module, sources, libraries, python_minor()], []
+        same, points = [module, sources, libraries, python_minor()], []
         for override in overrides:
             plan = read_plan(experiment, override)
-            settled, inputs = plan.to_json(), tuple(declared_inputs(experiment, plan))
+            settled, inputs = plan.to_json(), declared_inputs(experiment, plan)
             key = sha256(canonical_json([same, settled]))
-            points.append(Point(override, settled, key, sources, inputs))
+            named = self.project, module, sources, inputs, override
+            points.append(Point(override, settled, key, partial(run_experiment, *named)))
         return points
 
-    def notes(self, points: list[Point]) -> list[str]:
-        """None: a plan has been checked when it was read."""
-        return []
-
-    def task(self, point: Point, folder: Path, keep: bool) -> Task:
-        """`run_experiment`, with a folder of its own; there is no notebook to keep."""
-        named = (self.module, point.sources, point.inputs, point.overrides, folder)
-        return Task(point.key, point.overrides, partial(run_experiment, self.project, *named))
+    def check(self, points: list[Point]) -> None:
+        """A plan has been checked when it was read."""
 
 
 Target = NotebookTarget | ExperimentTarget
@@ -166,12 +153,8 @@ Target = NotebookTarget | ExperimentTarget
 
 def find_target(project: Project, name: str, profile: str | None) -> Target:
     """The notebook or the experiment of that name; `notebooks/NAME` and `experiments/NAME` say
-    which where both have it.
-
-    Raises
-    ------
-    WorkflowError
-        an unknown name or profile, a name of both, a profile for an experiment.
+    which where both have it. Raises WorkflowError for an unknown name or profile, a name of both,
+    and a profile for an experiment.
     """
     folder, _, bare = name.rpartition("/")
     notebooks = notebook_paths(project) if folder in ("", "notebooks") else {}
@@ -205,20 +188,16 @@ def run_notebook(
     profile: str,
     overrides: dict[str, Any],
     key: str,
+    *,
+    place: Path,
     keep: bool,
-    lifeline: Lifeline | None = None,
-) -> dict[str, Any]:
+    lifeline: Lifeline | None,
+) -> Outcome:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
-    files that it read, and itself if it is to be kept. Its processes end with the `lifeline`.
-
-    Raises
-    ------
-    WorkflowError
-        as the runner's message: a cell that raised, with its traceback.
-    NotDone
-        the run is not the one that was planned.
+    files that it read, and itself if it is to be kept. Raises WorkflowError with the message of the
+    runner, and NotDone if the run is not the one that was planned.
     """
-    project = project_here(project)
+    project, place = project_here(project, place)
     known = find_notebooks(project)
     target = NotebookTarget(project, known[name], profile, read_profiles(project, known))
     if target.points([overrides])[0].key != key:
@@ -226,11 +205,10 @@ def run_notebook(
             state="rejected",
             error=f"has other sources, inputs or libraries than {target.name} was planned with",
         )
-    folder = project.build / "sweeps" / "tmp" / key[:16]
     run = plan(project, target.notebook, profile, target.profiles, overrides)
-    run = dataclasses.replace(run, folder=folder)
+    run = dataclasses.replace(run, folder=place)
     try:
-        scratch = folder / "making"
+        scratch = place / "making"
         (outcome,) = execute([run], jobs=1, force=True, scratch=scratch, lifeline=lifeline)
         if outcome.status == "failed":
             raise WorkflowError(outcome.message)
@@ -241,4 +219,4 @@ def run_notebook(
             "page": run.page.read_text(encoding="utf-8") if keep else None,
         }
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(place, ignore_errors=True)

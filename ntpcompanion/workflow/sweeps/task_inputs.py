@@ -1,10 +1,15 @@
-"""Data files that a task has read: named by their place in the project, with their digests."""
+"""The project where a task runs, and the data files that the task has read: named by their place
+in the project, with their digests.
+"""
 
+import dataclasses
 import functools
+import importlib.util
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import package_parents
+from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.tracing import outside, read_events, state_of
 from ntpcompanion.workflow.running.workers import RUNNING
@@ -23,16 +28,13 @@ def inputs_read(project: Project, log: Path, sources: Iterable[str]) -> dict[str
     known = {(project.package / name.partition(":")[0]).resolve() for name in sources}
     tool = [] if RUNNING in project.packages else [RUNNING]
     counts = outside([*map(str, (project.build, log.parent, *tool))])
-    read = {
-        Path(path): digests[0] if digests == [state_of(Path(path))] else CHANGED
-        for path, digests in sorted(read_events(log).read.items())
-        if counts(path)
-    }
-    return {
-        _name(project, path): digest
-        for path, digest in read.items()
-        if digest == CHANGED or path not in known
-    }
+    read = {}
+    for name, digests in sorted(read_events(log).read.items()):
+        path = Path(name)
+        digest = digests[0] if digests == [state_of(path)] else CHANGED
+        if counts(name) and (digest == CHANGED or path not in known):
+            read[_name(project, path)] = digest
+    return read
 
 
 def input_path(project: Project, name: str) -> Path:
@@ -60,3 +62,23 @@ def _name(project: Project, path: Path) -> str:
         if path.is_relative_to(folder.resolve()):
             return f"packages/{number}:{path.relative_to(folder.resolve()).as_posix()}"
     return str(path)
+
+
+def package_folder(package: str) -> Path:
+    """The folder of an installed package. Raises WorkflowError if there is none."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise WorkflowError(f"the package {package!r} is not installed there")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def project_here(project: Project, place: Path) -> tuple[Project, Path]:
+    """The project of the command and a place below it, or on another machine those of the installed
+    packages.
+    """
+    if project.notebooks.is_dir():
+        return project, place
+    first, *others = (package_folder(folder.name) for folder in project.packages)
+    root = Project.find(first).root
+    here = dataclasses.replace(project, root=root, package=first, others=tuple(others))
+    return here, root / place.relative_to(project.root)

@@ -30,9 +30,13 @@ from ntpcompanion.workflow.running.start import Start
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.running.workers import surroundings_of
 from ntpcompanion.workflow.sweeps import task_program
-from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
-from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, inputs_read, present_digests
-from ntpcompanion.workflow.sweeps.worker_environment import project_here
+from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone, Outcome
+from ntpcompanion.workflow.sweeps.task_inputs import (
+    changed_inputs,
+    inputs_read,
+    present_digests,
+    project_here,
+)
 
 HOW = (
     'Add it to `FILES = ("{name}",)` in the module of the experiment, or let a field of its plan '
@@ -46,36 +50,27 @@ def run_experiment(
     sources: Mapping[str, str],
     inputs: Sequence[str],
     point: dict[str, Any],
+    *,
     place: Path,
+    keep: bool = False,
     lifeline: Lifeline | None = None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
-    `notes` for its user.
+    `notes` for its user. There is no notebook to `keep`.
 
-    Parameters
-    ----------
-    project
-        that of the command; on another machine its installed packages are looked for.
-    module, point
-        the experiment by its full name, and the parameters.
-    sources
-        the hashes of the source files that the command has planned with.
-    inputs
-        the files and folders that the experiment declares.
-    place
-        a folder of the task. Its checkpoints, and what it has read so far, are used again after an
-        interruption, by the same kind of machine and with the same data files.
-    lifeline
-        its process does not outlive it; None: it does not outlive this process.
+    `sources` are the hashes of the source files that the command has planned with, `inputs` the
+    files and folders that the experiment declares. The checkpoints below `place`, and what was read
+    so far, are used again after an interruption, by the same kind of machine and with the same data
+    files. Its process does not outlive the `lifeline`, or without one this process.
 
     Raises
     ------
     NotDone
         the task failed; its process was killed; there are other sources than were planned with.
+    WorkflowError
+        a declared file that is not there.
     """
-    present = project_here(project)
-    if place.is_relative_to(project.root):
-        place = present.root / place.relative_to(project.root)
+    present, place = project_here(project, place)
     task_folder = place / sha256(canonical_json(hardware()))[:8]
     checkpoint, log = task_folder / "checkpoint", task_folder / "opened"
     if changed_inputs(present_digests(present), inputs_read(present, log, sources)):
@@ -97,11 +92,11 @@ def run_experiment(
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
         answer = _answer(start, job, around.environment, folder / "private", log, lifeline)
         _require_sources(present, module, sources)
-        name = module.rpartition(".")[2]
+        name = f"experiment {module.rpartition('.')[2]!r}"
         undeclared = Undeclared(
             project=present,
-            name=f"The experiment {name!r}",
-            code=f"the experiment {name!r}",
+            name=f"The {name}",
+            code=f"the {name}",
             folder=layout.folder,
             allowed=(*start.import_path, *start.readable),
             texts=texts_of(_source(layout, module), point),
@@ -118,10 +113,7 @@ def _declared(
     paths = [Path(os.path.normpath(project.root / name)) for name in inputs]
     others = [str(path) for path in paths if not path.is_relative_to(project.root)]
     within = [str(path.relative_to(project.root)) for path in paths if str(path) not in others]
-    try:
-        return files_below_root(project, within, f"The experiment {module}"), others
-    except WorkflowError as error:
-        raise NotDone(state="failed", error=str(error), traceback="") from error
+    return files_below_root(project, within, f"The experiment {module}"), others
 
 
 def _write_down(layout: Layout, declared: Mapping[str, Path], log: Path) -> None:
@@ -145,7 +137,7 @@ def _answer(
     private: Path,
     log: Path,
     lifeline: Lifeline | None,
-) -> dict[str, Any]:
+) -> Outcome:
     """Run the process of a task; what it has answered."""
     private.mkdir()
     variables = {**environment, **start.environment(private, log)}
@@ -179,8 +171,8 @@ def _source(layout: Layout, module: str) -> str:
 
 
 def _checked(
-    answer: dict[str, Any], undeclared: Undeclared, absent: list[str], written: Sequence[str]
-) -> dict[str, Any]:
+    answer: Outcome, undeclared: Undeclared, absent: list[str], written: Sequence[str]
+) -> Outcome:
     """The answer of a task that is done, with notes on what it asked for and does not declare."""
     if answer["state"] == "failed":
         hints = undeclared.after_failure(answer["error"], absent)

@@ -19,9 +19,8 @@ GRACE = 10.0  # seconds in which threads that a task has left may end
 
 
 def main(job_file: str) -> None:
-    """Run the task of a job, an object of JSON with the `module` of an experiment, a `point`, the
-    folder `checkpoint` and the file `answer`. What is written there says how it ended: `state`, and
-    the `result`, or the `error` in one line with the `traceback`. No answer: it was killed.
+    """Run the task of a job: the `module` of an experiment, a `point`, the folder `checkpoint` and
+    the file for its `answer`. No answer: it was killed.
     """
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # a terminal sends Ctrl-C to all processes: the command answers for them. Not SIG_IGN, which
@@ -30,7 +29,7 @@ def main(job_file: str) -> None:
     job = json.loads(Path(job_file).read_text(encoding="utf-8"))
     answer = Path(job["answer"])
     unfinished = answer.with_name("unfinished.json")
-    unfinished.write_text(_answer(job), encoding="utf-8")
+    unfinished.write_text(json.dumps(_answer(job)), encoding="utf-8")
     os.replace(unfinished, answer)
     last = threading.Timer(GRACE, os._exit, [0])
     last.daemon = True
@@ -43,20 +42,17 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _answer(job: dict[str, Any]) -> str:
+def _answer(job: dict[str, Any]) -> dict[str, Any]:
     try:
         result = _run(job["module"], job["point"], Path(job["checkpoint"]))
-        return json.dumps({"state": "done", "result": result})
+        return {"state": "done", "result": result}
     except BaseException as error:  # SystemExit too: it is not an end of a task
         fault = f"{type(error).__name__}: {error}"
-        failed = {"state": "failed", "error": fault, "traceback": traceback.format_exc()}
-        return json.dumps(failed)
+        return {"state": "failed", "error": fault, "traceback": traceback.format_exc()}
 
 
 def _run(module: str, point: dict[str, Any], checkpoint: Path) -> object:
-    """What an experiment returns at a point of a grid, ready for JSON. The folder `checkpoint` is
-    made if its `run` takes an argument of that name.
-    """
+    """What an experiment returns at a point, ready for JSON; `run` may take a `checkpoint`."""
     experiment, extra = importlib.import_module(module), {}
     if "checkpoint" in inspect.signature(experiment.run).parameters:
         checkpoint.mkdir(parents=True, exist_ok=True)

@@ -13,8 +13,7 @@ from ntpcompanion.workflow.base.processes import Ended
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.cli import commands
 from ntpcompanion.workflow.doctor import doctor_report as report
-from ntpcompanion.workflow.doctor import environment_checks
-from ntpcompanion.workflow.doctor.environment_checks import Check
+from ntpcompanion.workflow.doctor.doctor_report import Check
 
 
 def states(checks):
@@ -42,8 +41,8 @@ def test_this_machine_has_no_fault_and_the_toy_project_lacks_what_it_lacks(toy):
 @pytest.fixture
 def quick(monkeypatch, toy):
     """The toy project on a machine whose kernel and pip answer at once."""
-    monkeypatch.setattr(environment_checks, "kernel", lambda project: [])
-    monkeypatch.setattr(environment_checks, "run", lambda *_, **__: Ended(0, "", ""))
+    monkeypatch.setattr(report, "kernel", lambda project: [])
+    monkeypatch.setattr(report, "run", lambda *_, **__: Ended(0, "", ""))
     return toy
 
 

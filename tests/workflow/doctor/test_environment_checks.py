@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from ntpcompanion.workflow.base.processes import Ended
-from ntpcompanion.workflow.doctor import environment_checks as checks
+from ntpcompanion.workflow.doctor import doctor_report as checks
 
 INSTALLED = {"numpy": "2.4.6", "torch": "2.13.0+cpu", "papermill": "2.7.0"}.get
 

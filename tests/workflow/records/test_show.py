@@ -15,10 +15,7 @@ from tests.toy import ROOT
 
 PARTS = ("Plan", "Result")
 RESULTS = [{"parameters": {"n": n}, "result": n / 2, "seconds": 0.1} for n in (1, 2)]
-RECORD = {
-    "plan": {"experiment": "halving", "fixed": {}, "grid": {"n": [1, 2]}},
-    "results": RESULTS,
-}
+RECORD = {"plan": {"experiment": "halving", "fixed": {}, "grid": {"n": [1, 2]}}, "results": RESULTS}
 
 
 def test_a_record_is_found_from_below_and_leaves_a_place_for_its_banner(

@@ -13,11 +13,9 @@ from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record, read_stored
 from ntpcompanion.workflow.records.show import show_record
 from ntpcompanion.workflow.sweeps import campaign
-from ntpcompanion.workflow.sweeps.campaign import Options
-from ntpcompanion.workflow.sweeps.executors import Executor
-from ntpcompanion.workflow.sweeps.journal import append, appended, finished_lines
-from ntpcompanion.workflow.sweeps.sweep import sweep
-from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
+from ntpcompanion.workflow.sweeps.campaign import Campaign, Options, append, appended
+from ntpcompanion.workflow.sweeps.executors import SILENT, Executor
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget, Point
 from tests.workflow.halves import STORED
 
 SCALED = """
@@ -91,19 +89,6 @@ def test_tasks_that_have_read_another_data_file_are_made_again(scaled):
     assert load_record(scaled.project, "scaled").outdated == ["data.csv"]
 
 
-def test_rows_of_a_sweep_that_have_read_another_data_file_are_made_again(scaled):
-    def swept():
-        table = sweep("scaled", {"n": [1, 2]}, jobs=1, project=scaled.project)
-        return [list(value) for value in table["value"]]
-
-    assert swept() == [[1, 1], [2, 1]]
-    assert called(scaled) == ["1", "2"]
-    assert swept() == [[1, 1], [2, 1]]
-    assert called(scaled) == []
-    (scaled.project.root / "data.csv").write_text("100")
-    assert swept() == [[100, 1], [200, 1]]
-
-
 def test_a_verification_computes_whatever_an_earlier_one_has_left(scaled):
     plan = {"experiment": "scaled", "about": "Multiples.", "grid": {"n": [1, 2]}}
     scaled.plan_records(scaled=plan)
@@ -123,13 +108,16 @@ def test_a_verification_computes_whatever_an_earlier_one_has_left(scaled):
 def journal(toy):
     """A function: the notes on a journal with one line, after a change of it."""
 
-    def notes(**changes):
-        line = {"key": "a", "parameters": {"n": 1}, "result": 1, "seconds": 0.1, "read": {}}
+    def notes(scheduler=None, **changes):
+        line = {"key": "a", "parameters": {"n": 1}, "state": "done", "result": 1, "seconds": 0.1}
         path, found = toy.project.root / "journal.jsonl", []
         path.unlink(missing_ok=True)
         with appended(path) as file:
-            append(file, {**line, "hardware": hardware(), **changes})
-        lines = finished_lines(path, {"a"}, toy.project, note=found.append)
+            append(file, {**line, "read": {}, "hardware": hardware(), **changes})
+        campaign = Campaign(
+            ExperimentTarget(toy.project, "halves"), [Point({}, {}, "a", dict)], path
+        )
+        lines = campaign.finished(Options(scheduler=scheduler, note=found.append))
         assert len(lines) + len(found) == 1
         return "".join(found)
 
@@ -143,14 +131,7 @@ def test_a_line_names_what_does_not_fit(journal, toy):
     assert "with another content of gone.csv" in journal(read={"gone.csv": text})
     cores = {**hardware(), "cores": hardware()["cores"] + 1}
     assert f", {cores['cores']} cores). The task is run again." in journal(hardware=cores)
-
-
-def test_a_line_of_another_machine_counts_where_a_cluster_runs_the_tasks(toy):
-    line = {"key": "a", "parameters": {}, "result": 1, "seconds": 0.1, "read": {}, "hardware": {}}
-    path = toy.project.root / "journal.jsonl"
-    with appended(path) as file:
-        append(file, line)
-    assert finished_lines(path, {"a"}, toy.project, elsewhere=True).keys() == {"a"}
+    assert journal(scheduler="tcp://a:1", hardware={}) == "", "a cluster may have others"
 
 
 @pytest.mark.parametrize("needs_all", [True, False])
@@ -159,7 +140,8 @@ def test_data_files_that_differ_where_a_task_ran_are_named(scaled, monkeypatch, 
 
     def submit(task):
         future = Future()
-        future.set_result({"state": "done", "read": read, "host": "node7", "hardware": hardware()})
+        done = {"state": "done", "read": read, "host": "node7", "hardware": hardware()}
+        future.set_result({**SILENT, **done, "seconds": 0.1})
         return future
 
     @contextlib.contextmanager

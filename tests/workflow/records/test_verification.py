@@ -1,4 +1,3 @@
-import contextlib
 import json
 
 import pytest
@@ -7,9 +6,10 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.chapters.cards import Banner
 from ntpcompanion.workflow.chapters.templating import render
+from ntpcompanion.workflow.records import making
 from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record
-from ntpcompanion.workflow.sweeps.campaign import Options
+from ntpcompanion.workflow.sweeps.campaign import Options, appended
 from tests.workflow.halves import PLAN, STORED, STUDY
 
 
@@ -99,13 +99,13 @@ def test_a_field_that_results_have_got_since_has_its_value_of_before(study):
 def test_the_tasks_are_drawn_by_the_code_not_by_its_user(made, monkeypatch):
     drawn = []
 
-    @contextlib.contextmanager
-    def doubles(project, name, plan, tasks, options):
-        drawn.append(tasks)
+    def doubles(campaign, options):
+        drawn.append(tasks := [point.overrides for point in campaign.points])
         made = {"read": {}, "hardware": {"processor": "A chip", "cores": 2}}
-        yield [{"result": {"half": float(task["n"])}, **made} for task in tasks]
+        appended(campaign.journal).close()
+        return [{"result": {"half": float(task["n"])}, **made} for task in tasks]
 
-    monkeypatch.setattr("ntpcompanion.workflow.records.making.computed", doubles)
+    monkeypatch.setattr(making, "compute", doubles)
     path = made.project.records / "halves.json"
     stored = path.read_bytes()
     for _ in range(2):

@@ -9,7 +9,7 @@ from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import input_files, key_parts
 from ntpcompanion.workflow.running.runs import load_executed, plan
-from ntpcompanion.workflow.sweeps.sweep_command import read_sweep
+from ntpcompanion.workflow.sweeps.sweep import read_sweep
 
 
 def test_a_path_on_the_command_line_is_one_of_the_users_folder(toy, tmp_path, monkeypatch):

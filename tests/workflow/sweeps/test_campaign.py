@@ -1,12 +1,22 @@
-"""Tasks in processes of their own: what is kept, what is reported, and how they end."""
+"""Tasks in processes of their own: what is kept in the journal, what is reported, how they end."""
 
 import json
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.campaign import Campaign, Options, compute
+from ntpcompanion.workflow.base.files import checksum
+from ntpcompanion.workflow.sweeps.campaign import (
+    Campaign,
+    Options,
+    append,
+    appended,
+    compute,
+    read_journal,
+)
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
 from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
 
@@ -41,11 +51,7 @@ def run(plan):
         time.sleep(0.01)
     raise ZeroDivisionError("nothing to halve")
 """
-STUDIES = {
-    "note": NOTE,
-    "pair": PAIR,
-    "fail_beside": FAIL_BESIDE,
-}
+STUDIES = {"note": NOTE, "pair": PAIR, "fail_beside": FAIL_BESIDE}
 
 
 @pytest.fixture
@@ -65,9 +71,10 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
     log, tasks = tmp_path / "deep" / "records" / "log.jsonl", grid_tasks({}, {"n": [1, 2, 3]})
     told = []
 
-    def report(at):
+    def report(states):
         lines = log.read_text().count('"result"') if log.exists() else 0
-        told.append((at.finished, at.total, lines))
+        total = sum(states.values())
+        told.append((total - states["running"] - states["waiting"], total, lines))
 
     notes = []
     first = computed(study, "note", tasks[:2], log, jobs=1, report=report, note=notes.append)
@@ -106,7 +113,7 @@ def test_finished_tasks_are_kept_and_reported(study, tmp_path):
 def test_a_result_is_what_json_gives_back_whether_it_was_just_made_or_not(study, tmp_path):
     log = tmp_path / "log.jsonl"
     # which no record can hold: it is run again
-    log.write_text('\n{"parameters": {"n": 1}, "result": NaN, "seconds": 1.0}')
+    log.write_text('\n{"parameters": {"n": 1}, "state": "done", "result": NaN, "seconds": 1.0}')
     for _ in range(2):
         assert [line["result"] for line in computed(study, "pair", [{"n": 1}], log, jobs=1)] == [
             [1, {"1": 2}]
@@ -151,3 +158,33 @@ def test_every_result_is_made_permanent_and_without_that_no_more_are_begun(
         computed(study, "note", grid_tasks({}, {"n": list(range(40))}), log, jobs=1)
     assert 0 < sizes[0] < sizes[1]
     assert len((study.project.root / "calls.txt").read_text().split()) < 20
+
+
+def lines(*numbers):
+    made = {"state": "done", "seconds": 0.1, "read": {}, "hardware": {}}
+    found = [{"key": str(n), "parameters": {"n": n}, "result": n, **made} for n in numbers]
+    return [{**line, "checksum": checksum(line)} for line in found]
+
+
+@given(kept=st.integers(0, 80))
+def test_a_kill_at_any_byte_loses_the_last_line_only(tmp_path_factory, kept):
+    path = tmp_path_factory.mktemp("journal") / "deep" / "journal.jsonl"
+    assert list(read_journal(path)) == []
+    with appended(path) as journal:
+        append(journal, *lines(1))
+        whole = path.stat().st_size
+        append(journal, *lines(2))
+    os.truncate(path, min(whole + kept, path.stat().st_size))
+    with appended(path) as journal:
+        append(journal, *lines(3))
+    found = list(read_journal(path))
+    assert found in (lines(1, 3), lines(1, 2, 3))
+
+
+@pytest.mark.parametrize("bad", ["[3]", '{"parameters": {}}', "{" * 10_000, "\\udc80", "NaN"])
+def test_what_is_no_line_is_left_out(tmp_path, bad):
+    path = tmp_path / "journal.jsonl"
+    path.write_text(f"{bad}\n")
+    with appended(path) as journal:
+        append(journal, *lines(1))
+    assert list(read_journal(path)) == lines(1)

@@ -1,11 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.find_experiment import (
-    declared_inputs,
-    load_experiment,
-    read_plan,
-)
+from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs, load_experiment, read_plan
 from tests.toy import HALVES
 
 
@@ -18,11 +14,7 @@ def study(importable):
 @pytest.mark.parametrize(
     ("name", "code", "words"),
     [
-        (
-            "half",
-            None,
-            r"^`experiment: half` is not a module .* Did you mean 'halves'\? Kno",
-        ),
+        ("half", None, r"^`experiment: half` is not a module .* Did you mean 'halves'\? Kno"),
         (
             "empty",
             "",

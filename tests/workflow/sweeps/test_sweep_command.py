@@ -7,32 +7,9 @@ from hypothesis import strategies as st
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
-from ntpcompanion.workflow.sweeps.campaign import Progress
+from ntpcompanion.workflow.sweeps.campaign import Options
 from ntpcompanion.workflow.sweeps.grid import LIMIT
-from ntpcompanion.workflow.sweeps.sweep_command import (
-    duration,
-    in_words,
-    parse_values,
-    planned_in_words,
-    read_sweep,
-)
-
-
-@pytest.mark.parametrize(
-    ("seconds", "words"), [(0.4, "0 s"), (99, "99 s"), (150, "2 min"), (7200, "2.0 h")]
-)
-def test_durations(seconds, words):
-    assert duration(seconds) == words
-
-
-def test_progress_names_each_state():
-    ended = {"kept": 3, "done": 5, "failed": 1, "killed": 1}
-    told = Progress(20, ended, running=2, seconds_left=240)
-    assert told.finished == 10
-    assert in_words(told) == (
-        "3 kept · 5 done · 1 failed · 1 killed · 2 running · 8 waiting, about 4 min left"
-    )
-    assert in_words(Progress(2, {"failed": 0, "done": 2})) == "2 done"
+from ntpcompanion.workflow.sweeps.sweep import parse_values, planned_in_words, read_sweep
 
 
 def test_runs_are_said_before_anything_is_started(instant):
@@ -44,10 +21,10 @@ def test_runs_are_said_before_anything_is_started(instant):
         {"n": 10, "seed": 1},
         {"n": 20, "seed": 0},
     ]
-    assert planned_in_words(planned, 2, None) == (
+    assert planned_in_words(planned, Options(jobs=2)) == (
         "coin-smoke: 6 runs; 6 to make by 2 processes. How long is known after the first."
     )
-    assert planned_in_words(planned, None, "tcp://there:1") == (
+    assert planned_in_words(planned, Options(scheduler="tcp://there:1")) == (
         "coin-smoke: 6 runs; 6 to make on tcp://there:1. How long is known after the first."
     )
 

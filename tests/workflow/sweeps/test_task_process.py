@@ -55,7 +55,7 @@ def several(importable):
 
     def run(n):
         sources = source_hashes(f"import {MODULE}", *project.packages)
-        return run_experiment(project, MODULE, sources, ["words.txt"], {"n": n}, place)
+        return run_experiment(project, MODULE, sources, ["words.txt"], {"n": n}, place=place)
 
     return run
 
@@ -88,8 +88,8 @@ def test_each_task_begins_with_fresh_modules(several):
 def test_a_task_that_does_not_end_well_says_how(several, n, state, words):
     with pytest.raises(NotDone) as caught:
         several(n)
-    assert caught.value.fields["state"] == state
-    assert caught.value.fields["error"] == words
+    assert caught.value.outcome["state"] == state
+    assert caught.value.outcome["error"] == words
 
 
 def test_what_was_read_before_a_kill_counts_and_ends_a_checkpoint_when_it_changes(several):
@@ -110,7 +110,8 @@ def test_a_task_ends_with_the_process_that_has_started_it(several, importable):
         "from ntpcompanion.workflow.sweeps.task_process import run_experiment, source_hashes\n"
         f"project = Project(Path({str(project.root)!r}), Path({str(project.package)!r}))\n"
         f"sources = source_hashes('import {MODULE}', *project.packages)\n"
-        f"run_experiment(project, {MODULE!r}, sources, [], {{'n': 5}}, project.build / 'task')\n"
+        "place = project.build / 'task'\n"
+        f"run_experiment(project, {MODULE!r}, sources, [], {{'n': 5}}, place=place)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[3]) as starter:
         try:

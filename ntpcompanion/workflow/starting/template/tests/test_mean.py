@@ -4,12 +4,6 @@ from mypaper.experiments import spread
 from mypaper.mean import spreads_of_means
 
 
-def test_one_draw_spreads_as_one_draw():
-    spreads = spreads_of_means(np.random.default_rng(0), n=1, groups=50, means=400)
-    assert spreads.shape == (50,)
-    assert spreads.mean() == pytest.approx(1, abs=0.02)
-
-
 def test_the_mean_of_sixteen_spreads_a_quarter():
     result = spread.run(spread.Plan(n=16))
     assert result.spread == pytest.approx(0.25, abs=6 * result.error)
