@@ -43,7 +43,7 @@ What is seen.</span></p></figcaption></figure>"""
 PAGE = """<!DOCTYPE html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <title>A chapter</title><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-{styles}<script defer src="tips.js"></script>
+{styles}<script defer src="tip.js"></script><script defer src="symbols.js"></script>
 <script>window.MathJax = {{options: {{enableMenu: false,
   processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}}}};</script>
 <script defer src="mathjax/tex-chtml-full.js"></script></head>
@@ -69,7 +69,7 @@ def site(tmp_path_factory):
     sheets = [themes / "styles" / f"{name}.css" for name in ("theme", "pydata-sphinx-theme")]
     sheets += [mine / "styles" / "sphinx-book-theme.css", proofs]
     sheets += [ASSETS / f"{name}.css" for name in ("type", "companion")]
-    for path in [*sheets, ASSETS / "tips.js"]:
+    for path in [*sheets, *(ASSETS / name for name in ("tip.js", "symbols.js"))]:
         shutil.copy2(path, site)
     mathjax = folder_of("sphinx-mathjax-offline") / "static" / "mathjax"
     fonts = Path("output", "chtml", "fonts", "woff-v2")
@@ -103,6 +103,15 @@ def style(page, selector, name):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
+def test_nothing_sticks_out_of_the_window(opened, width):
+    page = opened(width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    boxes = "[...document.querySelectorAll('p, h2, figure svg, .proof, .eqno, .ntp-scroll')]"
+    sides = page.evaluate(f"{boxes}.map(part => part.getBoundingClientRect().right)")
+    assert max(sides) <= width
+
+
+@pytest.mark.parametrize("width", WIDTHS)
 def test_a_long_formula_scrolls_in_its_line_with_its_number_in_sight(opened, width):
     page = opened(width)
     formula = page.locator("#equation-long > mjx-container")
@@ -117,6 +126,35 @@ def test_a_long_formula_scrolls_in_its_line_with_its_number_in_sight(opened, wid
     assert layers == "local, local, scroll, scroll"
     for box in (".proof", "#proof-content"):
         assert style(page, box, "overflow") == "visible", f"{box} cuts its formula off"
+
+
+def test_a_line_of_prose_has_65_to_75_letters(opened):
+    page = opened()
+    lines = page.evaluate("""() => {
+      const text = document.getElementById('prose').firstChild, range = document.createRange();
+      const tops = new Map();
+      for (let k = 0; k < text.length; k++) {
+        range.setStart(text, k); range.setEnd(text, k + 1);
+        const box = range.getClientRects()[0];
+        if (box) tops.set(Math.round(box.top), (tops.get(Math.round(box.top)) || 0) + 1);
+      }
+      return [...tops.values()];
+    }""")
+    assert 65 <= sum(lines[:-1]) / len(lines[:-1]) <= 76
+    assert page.evaluate("document.fonts.check('18px \"Companion Sans\"')")
+
+
+def test_headings_rank_by_size_and_weight(opened):
+    page = opened()
+    looks = [
+        (
+            float(style(page, tag, "fontSize").removesuffix("px")),
+            int(style(page, tag, "fontWeight")),
+        )
+        for tag in ("h1", "h2", "h3", "#prose")
+    ]
+    assert looks == sorted(looks, reverse=True)
+    assert looks[1][1] > looks[2][1] > looks[3][1], "h2 is stronger than h3, and h3 than text"
 
 
 def test_the_papers_number_stands_at_the_edge_of_the_box(opened):
@@ -138,6 +176,12 @@ def test_one_width_of_a_figure_is_shown_and_heard(opened, width, shown):
     assert [part.get_attribute("aria-label") for part in seen.all()] == [shown]
     page.emulate_media(media="print")
     assert [part.get_attribute("aria-label") for part in seen.all()] == ["wide"]
+
+
+def test_numbers_of_a_table_stand_in_columns(opened):
+    page = opened()
+    assert style(page, "td.ntp-number", "textAlign") == "right"
+    assert style(page, "td.ntp-number", "fontVariantNumeric") == "tabular-nums"
 
 
 TIP = "#ntp-symbol-tip"
@@ -175,3 +219,27 @@ def test_the_first_of_each_symbol_is_a_stop_of_the_keyboard(opened):
     assert page.locator(TIP).is_visible()
     page.mouse.move(5, 5)
     page.wait_for_function(f"document.querySelector('{TIP}').hidden")
+
+
+CONTRASTS = """() => {
+  const level = colour => {
+    const parts = colour.match(/[\\d.]+/g).slice(0, 3).map(Number)
+      .map(c => c / 255).map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
+    return .2126 * parts[0] + .7152 * parts[1] + .0722 * parts[2];
+  };
+  const page = level(getComputedStyle(document.body).backgroundColor);
+  const texts = 'p, h1, h2, h3, a, .eqno, .ntp-papers-number, .caption-text, th, td';
+  return [...document.querySelectorAll(texts)]
+    .map(part => {
+      const own = level(getComputedStyle(part).color);
+      return [part.tagName + '.' + part.className,
+              (Math.max(own, page) + .05) / (Math.min(own, page) + .05)];
+    });
+}"""
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_all_text_reads_in_both_themes(opened, theme):
+    found = dict(opened(theme=theme).evaluate(CONTRASTS))
+    assert len(found) > 6
+    assert {name: ratio for name, ratio in found.items() if ratio < 4.5} == {}

@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from ntpcompanion.attention import TokenSequences, descend_attention
 from ntpcompanion.experiments import attention_starts
-from tests.widgets.shown import shown_widget
+from tests.widgets.shown import narrow, shown_widget, state
 
 RATES = {"gd": 1.0, "ngd": 0.1, "polyak": 1.0}
 
@@ -23,6 +23,18 @@ def path_of(data, start, method, steps):
     one = TokenSequences(np.array([data["tokens"]]), np.ones((1, 1)), np.ones(1))
     how = {"method": method, "learning_rate": RATES[method], "keep": [steps]}
     return descend_attention(one, [0.0, 1.0], start=np.array(start)[:, None], **how)
+
+
+def matches(page, data):
+    now = state(page)
+    path = path_of(data, now["start"], now["method"], now["steps"])
+    np.testing.assert_allclose(now["weights"], path.weights[0][:, 0], rtol=1e-7, atol=1e-7)
+    assert now["norm"] == pytest.approx(path.norm[0])
+    np.testing.assert_allclose(now["attention"], path.attention[0, 0], atol=1e-9)
+    for error, unit in zip(now["errors"], data["directions"], strict=True):
+        wanted = path.direction_error(np.array(unit)[:, None])[0]
+        assert error == pytest.approx(wanted, abs=1e-6)
+    return now
 
 
 def test_descent_is_that_of_the_package(touched, opened):
@@ -41,6 +53,30 @@ def test_descent_is_that_of_the_package(touched, opened):
         np.testing.assert_allclose(ours, wanted, rtol=1e-8, atol=1e-8)
 
 
+def test_a_reader_moves_the_start_and_lets_the_norm_grow(touched, opened):
+    with opened(touched) as page:
+        shown, said = matches(page, touched.data), page.locator(".ntp-says")
+        expect(said).to_contain_text("on token 1, score 1: the best one")
+        start = page.get_by_role("slider", name="start of w")
+        start.press("PageUp")
+        start.press("PageUp")
+        start.press("ArrowRight")
+        assert matches(page, touched.data)["attention"][1] > 0.99
+        expect(said).to_contain_text("on token 2, score 0.5 and stays there")
+        slider = page.get_by_role("slider", name="number of steps")
+        slider.press("Home")
+        assert matches(page, touched.data)["steps"] == 0
+        slider.press("End")
+        assert matches(page, touched.data)["errors"][1] < 0.02
+        page.get_by_role("combobox", name="steps by").select_option(label="gradient descent")
+        assert matches(page, touched.data)["method"] == "gd"
+        page.get_by_role("combobox", name="steps by").select_option(label="Polyak's steps")
+        assert matches(page, touched.data)["method"] == "polyak"
+        page.get_by_role("button", name="Reset").press("Enter")
+        assert state(page) == shown
+        narrow(page)
+
+
 def test_a_path_is_drawn_to_the_edge_and_not_along_it(touched, opened):
     paths = [[[0, 0], [1, 2]], [[0, 0], [10, 4], [14, 8], [30, 9]], [[0, 1], [3, -23]], [[13, 0]]]
     with opened(touched) as page:
@@ -50,3 +86,8 @@ def test_a_path_is_drawn_to_the_edge_and_not_along_it(touched, opened):
         page.get_by_role("slider", name="number of steps").press("Home")
         expect(told).not_to_contain_text("edge")
     assert kept == [paths[0], [[0, 0], [10, 4], [12, 6]], [[0, 1], [1.625, -12]], []]
+
+
+@pytest.mark.slow
+def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
+    shown_as_picture(touched, "Paths from a circle of starts")

@@ -87,6 +87,27 @@ def matches(page):
     return now
 
 
+def test_contexts_turn_by_keys_and_by_the_pointer(widget, opened):
+    with opened(widget) as page:
+        assert matches(page)["angles"] == ANGLES
+        knob = page.get_by_role("slider", name="direction of context 1")
+        knob.focus()
+        page.keyboard.press("ArrowUp")
+        page.keyboard.press("Shift+ArrowLeft")
+        page.keyboard.press("PageDown")
+        assert matches(page)["angles"] == [348, *ANGLES[1:]]
+        assert knob.get_attribute("aria-valuetext") == "348 degrees"
+        plane = page.get_by_role("group", name="Word vectors").bounding_box()
+        middle = plane["x"] + plane["width"] / 2, plane["y"] + plane["height"] / 2
+        held = page.get_by_role("slider", name="direction of context 2").bounding_box()
+        page.mouse.move(held["x"] + held["width"] / 2, held["y"] + held["height"] / 2)
+        page.mouse.down()
+        page.mouse.move(middle[0], middle[1] - 60)
+        page.mouse.up()
+        assert matches(page)["angles"] == [348, 90, ANGLES[2]]
+        assert page.get_by_label("Lines of equal margin of").input_value() == "1"
+
+
 def test_supports_change_by_a_click_and_are_never_empty(widget, opened):
     with opened(widget) as page:
         said = page.locator(".ntp-says")

@@ -4,9 +4,10 @@ reader does with it.
 
 import numpy as np
 import pytest
+from playwright.sync_api import expect
 
 from ntpcompanion.geometry import cosines, gram_matrices
-from tests.widgets.shown import shown_widget
+from tests.widgets.shown import narrow, shown_widget, state
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +50,32 @@ def test_numbers_of_every_penalty_are_those_of_its_logits(touched, opened):
         assert ours["growth"] == pytest.approx(along / (solution**2).sum(), rel=1e-9, abs=1e-12)
         sizes = np.linalg.norm(logits) * np.linalg.norm(solution)
         assert ours["cosine"] == pytest.approx(along / sizes if sizes else 0, rel=1e-9)
+
+
+def test_a_reader_lowers_the_penalty_by_keyboard(touched, opened):
+    with opened(touched) as page:
+        shown, said = state(page), page.locator(".ntp-says")
+        slider = page.get_by_role("slider", name="ridge penalty")
+        assert shown["ridge"] == pytest.approx(1e-3)
+        slider.press("End")
+        late = state(page)
+        assert late["ridge"] == pytest.approx(1e-8)
+        assert late["growth"] > shown["growth"] + 10
+        assert late["contexts"][0][1] > shown["contexts"][0][1]
+        expect(said).to_contain_text("Cosines of contexts with equal supports: 1 and 2:")
+        expect(said).to_contain_text("5 and 6:")
+        page.get_by_role("combobox", name="cosines of").select_option(label="words")
+        assert np.shape(state(page)["shown"]) == (5, 5)
+        page.get_by_role("checkbox", name="as predicted from the supports").check()
+        wanted = cosines(gram_matrices(touched.data["solution"]).words)
+        np.testing.assert_allclose(state(page)["shown"], wanted, atol=1e-6)
+        slider.press("Home")
+        expect(said).to_contain_text("all logits are zero")
+        page.get_by_role("button", name="Reset").press("Enter")
+        assert state(page) == shown
+        narrow(page)
+
+
+@pytest.mark.slow
+def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
+    shown_as_picture(touched, "Logits of seven contexts")

@@ -4,12 +4,17 @@ package, and what a reader does with it.
 
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from playwright.sync_api import expect
 
 from ntpcompanion.dyck import (
     Parameters,
     bound,
+    exact_arithmetic,
+    masked_support,
+    squared_loss,
+    transferable,
 )
 from ntpcompanion.dyck.bracket_counting import best_head_error
 from ntpcompanion.dyck.neurons import Neurons
@@ -71,6 +76,48 @@ def test_every_choice_has_the_terms_of_the_package(solved, levels):
             assert found[1:] == pytest.approx(ours, rel=1e-9)
 
 
+def test_neurons_in_integers_have_their_exact_terms(solved, levels, integer):
+    assert len(integer) == 2 * (2 * 5 + 1)
+    for key, neurons in integer.items():
+        z, wanted = solved[key].masked.sum(1), solved[key].targets
+        chain, bends = (
+            exact_arithmetic.exact_chain(neurons, z, wanted),
+            exact_arithmetic.curvature(neurons, z),
+        )
+        at_one = levels[key][SCALES.index(1.0)]
+        ours = bends.two_sided, chain.trace, chain.trace, chain.per_neuron, chain.no_cancellation
+        assert at_one[:5] == pytest.approx([float(term) for term in ours], rel=1e-9)
+
+
+def test_second_differences_count_kinks_at_every_scale(solved, levels):
+    key, step = (4, "random", "split_by_bracket"), 1e-4
+    _, theta, masked, wanted, *_ = solved[key]
+    sizes = theta.W_V.shape, theta.u.shape
+    for scale, terms in zip(SCALES, levels[key], strict=True):
+        start = np.r_[scale * theta.W_V.ravel(), theta.u / scale]
+        total = 0.0
+        for move in (*step * np.eye(len(start)), *-step * np.eye(len(start))):
+            rows, heads = np.split(start + move, [theta.W_V.size])
+            moved = Parameters(theta.W_Q, theta.W_K, rows.reshape(sizes[0]), heads)
+            total += squared_loss(moved, masked, wanted)
+        # half of the second differences, and the bound is 1 at T = 4
+        assert total / step**2 / 2 == pytest.approx(terms[0], rel=1e-3)
+
+
+def test_losses_are_those_of_the_chapter(levels):
+    at_one, raw = SCALES.index(1.0), SCALES.index(2**-1.5)
+    counting = levels[4, "random", "counting"]
+    assert counting[at_one] == pytest.approx([1.0] * 6, rel=1e-12)
+    # ±(1; 0) and u = ±T, as the paper writes it
+    inputs, _ = masked_support(4, "random")
+    paper = bound.squared_gradient_norm(transferable(4, balanced=False), inputs)
+    assert counting[raw][1] == pytest.approx(paper, rel=1e-12)
+    assert levels[4, "random", "mask_as_bias"][at_one] == pytest.approx([2, 2, 2, 2, 1, 1])
+    assert levels[4, "random", "split_by_bracket"][at_one] == pytest.approx([1.25, *[1.0] * 5])
+    assert levels[6, "fixed", "fixed_three"][at_one] == pytest.approx([1.0] * 6, rel=1e-12)
+    assert levels[6, "fixed", "memoriser"][at_one] == pytest.approx([1.0] * 6, rel=1e-12)
+
+
 def test_a_head_transfers_where_the_package_says_so(staircase, integer):
     rows = {(r["length"], r["mask"], r["name"]): r for r in staircase.data["rows"]}
     for key, neurons in integer.items():
@@ -105,3 +152,8 @@ def test_a_reader_chooses_by_keyboard(staircase, opened):
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page)["name"] == "split_by_bracket"
         narrow(page)
+
+
+@pytest.mark.slow
+def test_the_picture_stands_for_it_in_print(staircase, shown_as_picture):
+    shown_as_picture(staircase, "Terms of the proof")

@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 import pytest
+from playwright.sync_api import expect
 from scipy import stats
 
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
@@ -17,11 +18,12 @@ from ntpcompanion.experiments.same_loss import study_table as study
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics import slope_within_seeds
 from tests.experiments.cases import recorded
-from tests.widgets.shown import made_widget, state
+from tests.widgets.shown import made_widget, narrow, state
 
 GAP = 0.8  # nats, near the learnable gaps of both languages: it decides what counts as equal loss
 MOVES = ["penalty", "annealed", "continued", "rescaled"]
 SEEDS = [list(range(8)), [0, 3, 5], [6, 2], [1, 2, 4, 7]]
+HIDDEN = "hidden Markov model, 8 states"
 EFFECTS = """([columns, choices, most]) => {
     const { records, arms, effect } = ntpWidgets.trace_plane;
     const models = records(columns);
@@ -127,3 +129,42 @@ def test_the_main_slope_is_that_of_the_chapter(plane, given, opened):
         assert state(page)["slope"] == pytest.approx(effect.mean, abs=1e-4)
         assert state(page)["interval"] == pytest.approx(effect.interval, abs=1e-4)
         assert state(page)["points"] == 8 * len(models.equal_loss("penalty"))
+
+
+def test_a_reader_chooses_by_keyboard(plane, opened):
+    with opened(plane) as page:
+        said = page.locator(".ntp-says")
+        expect(said).to_contain_text("8 seeds")
+        expect(said).to_contain_text("The paper's Table 2 amounts to −6.24 points")
+        for seed in range(7):
+            page.get_by_role("checkbox", name=str(seed), exact=True).focus()
+            page.keyboard.press("Space")
+        expect(said).to_contain_text("one seed: no interval")
+        page.keyboard.press("Tab")
+        page.keyboard.press("Space")
+        expect(said).to_have_text("No seed is chosen.")
+        page.get_by_role("button", name="Reset").press("Enter")
+        page.get_by_role("combobox", name="what differs").select_option(label="a rescaling")
+        page.get_by_role("checkbox", name="equal loss only").focus()
+        page.keyboard.press("Space")
+        expect(said).to_contain_text("The balanced trace does not move here")
+        page.get_by_role("combobox", name="trace", exact=True).select_option(label="plain")
+        expect(said).to_contain_text("when the trace is multiplied by e")
+        page.get_by_role("combobox", name="probe").select_option(label="400 examples")
+        assert (state(page)["probe"], state(page)["kind"]) == ("few_shot", "rescaled")
+        page.get_by_role("combobox", name="task").select_option("control")
+        expect(said).to_contain_text("there is nothing to compare")
+        page.get_by_role("combobox", name="what differs").select_option(label="only the seed")
+        expect(said).to_contain_text("Correlation over seeds")
+        page.get_by_role("button", name="Reset").press("Enter")
+        for language, tasks in (("grammar, 16 nonterminals", (8, 4)), (HIDDEN, (1, 5))):
+            page.get_by_role("combobox", name="language").select_option(label=language)
+            for task, position in zip(("main", "control"), tasks, strict=True):
+                page.get_by_role("combobox", name="task").select_option(label=task)
+                assert state(page)["position"] == position
+        narrow(page)
+
+
+@pytest.mark.slow
+def test_the_picture_stands_for_it_in_print(plane, shown_as_picture):
+    shown_as_picture(plane, "Accuracy on projected features")

@@ -94,6 +94,52 @@ def test_runs_have_the_distribution_of_the_package(valley, toy, opened, rate, ba
         assert error == pytest.approx(float(stderr), rel=0.2)
 
 
+def test_labels_of_a_batch_have_the_binomial_distribution(valley, opened):
+    with opened(valley) as page:
+        table = page.evaluate(f"ntpWidgets.valley.cumulative(4, {P})")
+        drawn = page.evaluate(
+            "() => { const next = ntpWidgets.valley.generator(5);"
+            "return Array.from({ length: 20000 }, next); }"
+        )
+    exact = [math.comb(4, k) * P**k * (1 - P) ** (4 - k) for k in range(5)]
+    assert table == pytest.approx([sum(exact[: k + 1]) for k in range(5)], rel=1e-12)
+    uniform = torch.tensor(drawn, dtype=torch.float64)
+    assert 0 <= uniform.min() < uniform.max() < 1
+    for power in (1, 2, 3):  # of a uniform number: 1 / (power + 1)
+        mean, error = mean_and_error(uniform**power)
+        assert abs(mean - 1 / (power + 1)) < 4 * error
+    neighbours, error = mean_and_error((uniform[1:] - 0.5) * (uniform[:-1] - 0.5))
+    assert abs(neighbours) < 4 * error
+
+
+def test_a_reader_without_a_mouse_runs_steps_and_repeats(valley, opened):
+    with opened(valley) as page:
+        shown = state(page)
+        assert shown["rate"] == pytest.approx(0.2)
+        assert shown["steps"] == 300
+        assert "300 steps of η = 0.2" in page.locator(".ntp-says").text_content()
+        page.get_by_role("slider", name="learning rate").focus()
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+        page.keyboard.press("Tab")
+        page.keyboard.press("ArrowRight")
+        assert (state(page)["rate"], state(page)["batch"]) == (pytest.approx(0.4), 2)
+        page.get_by_role("button", name="Other draws").press("Enter")
+        assert state(page)["seed"] == 2
+        page.get_by_role("button", name="Reset").press("Enter")
+        assert state(page) == shown
+        page.get_by_role("button", name="Step").press("Enter")
+        assert state(page)["steps"] == 0
+        assert "start in the valley" in page.locator(".ntp-says").text_content()
+        page.get_by_role("button", name="Step").press("Enter")
+        assert 0 < state(page)["steps"] < 300
+        run = page.get_by_role("button", name="Run")
+        run.press("Enter")
+        expect(page.get_by_role("button", name="Pause")).to_be_visible()
+        page.wait_for_function("!document.querySelector('.ntp-widget').ntpState.running")
+        assert state(page) == shown
+
+
 def test_nothing_moves_by_itself_where_motion_is_unwanted(valley, opened):
     with opened(valley, reduced_motion="reduce") as page:
         page.get_by_role("button", name="Step").press("Enter")
@@ -108,6 +154,10 @@ def test_beyond_the_stability_limit_the_reader_is_warned(valley, opened):
         page.get_by_role("slider", name="learning rate").press("End")
         expect(said).to_contain_text("Beyond the stability limit: η = 3.2 is larger than 2 / tr H")
         assert "2.79" in said.text_content()
+
+
+def test_the_picture_stands_for_it_in_print(valley, shown_as_picture):
+    shown_as_picture(valley, "Runs of SGD along a curved valley")
 
 
 @pytest.mark.parametrize("width", [320, 800])
