@@ -202,9 +202,7 @@ def lossless_metric(asymmetries: Points, shifts: Points) -> Float[np.ndarray, "d
 
 
 @checked(need("count", "count <= d", "be at most the dimension {d}"))
-def without_directions(
-    shifts: Points, count: Annotated[int, Range(0)]
-) -> Float[np.ndarray, "d d"]:
+def without_directions(shifts: Points, count: Annotated[int, Range(0)]) -> Float[np.ndarray, "d d"]:
     """The projection that drops the directions in which shifts are largest, a map and a metric.
 
     Parameters

@@ -1,12 +1,13 @@
 """Do sentence embeddings at equal distances from their neutral text still tell the attribute?"""
 
-from collections.abc import Sequence
-from typing import Annotated
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float, Int
 from pydantic import Field
 from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 
 from ntpcompanion.adaptation.fair_embeddings import (
     common_shift_metric,
@@ -18,7 +19,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.adaptation.paired_sentences import block_sentences
 from ntpcompanion.languages.pretrained.sentences import embed_sentences, load_sentence_encoder
 
-PROBE_WEIGHT = 100.0  # C of the logistic regression, on embeddings of mean squared norm 1
+PROBE_WEIGHT = 100.0  # C of both probes, on embeddings of mean squared norm 1
 NEIGHBOURS = 5
 
 Vectors = Float[np.ndarray, "n d"]
@@ -58,7 +59,10 @@ class Measured(experiment.Result):
     ]
     training_gap: Annotated[float, Field(description="the same on the training contents")]
     shift: Annotated[float, Field(description="mean squared length, over that distance")]
-    probe: Annotated[float, Field(description="accuracy, trained on half of the contents")]
+    probe: Annotated[
+        float, Field(description="accuracy of a linear probe, trained on half of the contents")
+    ]
+    kernel_probe: Annotated[float, Field(description="the same with a Gaussian kernel")]
     neighbours: Annotated[
         float, Field(description="fraction of the nearest five neutral texts of other contents")
     ]
@@ -85,14 +89,25 @@ class Result(experiment.Result):
     ]
 
 
-class _Triples:
-    """Embeddings (n, d) of the variants and neutral texts of some blocks."""
+@dataclass(frozen=True, eq=False)
+class Triples:
+    """Embeddings (n, d) of two variants and the neutral text, with content and frame of each."""
 
-    def __init__(self, texts: Sequence[Vectors], contents: Sequence[int], frames: Sequence[int]):
-        self.first, self.second, self.neutral = texts
-        self.contents, self.frames = np.array(contents), np.array(frames)
-        self.shifts = self.first - self.second
-        self.asymmetries = self.first + self.second - 2 * self.neutral
+    first: Vectors
+    second: Vectors
+    neutral: Vectors
+    contents: Int[np.ndarray, " n"]
+    frames: Int[np.ndarray, " n"]
+
+    @property
+    def shifts(self) -> Vectors:
+        """(n, d)."""
+        return np.asarray(self.first - self.second)
+
+    @property
+    def asymmetries(self) -> Vectors:
+        """(n, d)."""
+        return np.asarray(self.first + self.second - 2 * self.neutral)
 
 
 def run(plan: Plan) -> Result:
@@ -115,27 +130,24 @@ def run(plan: Plan) -> Result:
     if plan.split.held_out in plan.split.training:
         raise ValueError(f"`held_out` = {plan.split.held_out} must not be a block of `training`.")
     model, tokenizer = load_sentence_encoder(plan.source)
-    read = {}
+    parts = []
     for block in (*plan.split.training, plan.split.held_out):
         texts = block_sentences(block)
         embeddings = [embed_sentences(model, tokenizer, variant) for variant in texts[:3]]
-        read[block] = (embeddings, texts.contents, texts.frames)
-    parts = [read[block] for block in plan.split.training]
-    training = _Triples(
-        [np.concatenate(variant) for variant in zip(*(part[0] for part in parts), strict=True)],
-        np.concatenate([part[1] for part in parts]),
-        np.concatenate([part[2] for part in parts]),
-    )
-    return compare_maps(plan, training, _Triples(*read[plan.split.held_out]))
+        parts.append((*embeddings, np.array(texts.contents), np.array(texts.frames)))
+    training = [np.concatenate(each) for each in zip(*parts[:-1], strict=True)]
+    return compare_maps(plan, Triples(*training), Triples(*parts[-1]))
 
 
-def compare_maps(plan: Plan, training: _Triples, tested: _Triples) -> Result:
+def compare_maps(plan: Plan, training: Triples, tested: Triples) -> Result:
     """The measurements of `run` from embeddings."""
     equal = equalizing_metric(training.asymmetries, training.shifts, plan.ridge)
     mean = training.shifts.mean(axis=0)
     metrics = {"none": np.eye(len(mean)), "equal": equal, "mean": without_directions([mean], 1)}
     metrics |= {str(k): without_directions(training.shifts, k) for k in plan.directions}
-    centred = tested.neutral - _frame_means(tested)[tested.frames]
+    centred = tested.neutral.copy()
+    for frame in np.unique(tested.frames):
+        centred[tested.frames == frame] -= centred[tested.frames == frame].mean(axis=0)
     along = (centred @ mean) ** 2 / (mean @ mean)
     return Result(
         measured=tuple(_measure(name, each, training, tested) for name, each in metrics.items()),
@@ -146,12 +158,7 @@ def compare_maps(plan: Plan, training: _Triples, tested: _Triples) -> Result:
     )
 
 
-def _frame_means(tested: _Triples) -> Float[np.ndarray, "frames d"]:
-    count = int(tested.frames.max()) + 1
-    return np.array([tested.neutral[tested.frames == f].mean(axis=0) for f in range(count)])
-
-
-def _frame(plan: Plan, training: _Triples, tested: _Triples, frame: int) -> Frame:
+def _frame(plan: Plan, training: Triples, tested: Triples, frame: int) -> Frame:
     rows = training.frames == frame
     asymmetries, shifts = training.asymmetries[rows], training.shifts[rows]
     metric = equalizing_metric(asymmetries, shifts, plan.ridge)
@@ -163,12 +170,11 @@ def _frame(plan: Plan, training: _Triples, tested: _Triples, frame: int) -> Fram
     )
 
 
-def _measure(method: str, metric: np.ndarray, training: _Triples, tested: _Triples) -> Measured:
+def _measure(method: str, metric: np.ndarray, training: Triples, tested: Triples) -> Measured:
     values, vectors = np.linalg.eigh(metric)
     root = (vectors * values.clip(0) ** 0.5) @ vectors.T
-    first, second, neutral = (
-        each @ root for each in (tested.first, tested.second, tested.neutral)
-    )
+    first, second, neutral = (each @ root for each in (tested.first, tested.second, tested.neutral))
+    embedded = (first, second, tested.contents)
     unit = 2 * neutral.var(axis=0).sum()  # mean squared distance of two neutral texts
     gaps = np.abs(distance_gaps(tested.asymmetries, tested.shifts, metric)).mean()
     seen = np.abs(distance_gaps(training.asymmetries, training.shifts, metric)).mean()
@@ -179,21 +185,23 @@ def _measure(method: str, metric: np.ndarray, training: _Triples, tested: _Tripl
         gap=float(gaps / unit),
         training_gap=float(seen / (2 * (training.neutral @ root).var(axis=0).sum())),
         shift=float(((first - second) ** 2).sum(axis=1).mean() / unit),
-        probe=probe_accuracy(first, second, tested.contents),
+        probe=probe_accuracy(LogisticRegression(C=PROBE_WEIGHT, max_iter=5000), *embedded),
+        kernel_probe=probe_accuracy(SVC(C=PROBE_WEIGHT), *embedded),
         neighbours=float(np.mean(same)),
     )
 
 
-def probe_accuracy(first: Vectors, second: Vectors, contents: Int[np.ndarray, " n"]) -> float:
-    """How often a logistic regression tells first from second variants of the contents in the upper
-    half, trained on those in the lower half.
+def probe_accuracy(
+    probe: Any, first: Vectors, second: Vectors, contents: Int[np.ndarray, " n"]
+) -> float:
+    """How often a classifier of scikit-learn tells first from second variants of the contents in
+    the upper half, trained on those in the lower half.
     """
     lower = contents < np.median(contents)
     points = np.concatenate([first, second])
     labels, trained = np.repeat([1, 0], len(first)), np.tile(lower, 2)
     centred = points - points[trained].mean(axis=0)
     scaled = centred / (centred[trained] ** 2).sum(axis=1).mean() ** 0.5
-    probe = LogisticRegression(C=PROBE_WEIGHT, max_iter=5000)
     probe.fit(scaled[trained], labels[trained])
     return float(probe.score(scaled[~trained], labels[~trained]))
 

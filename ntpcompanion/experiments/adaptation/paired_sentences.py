@@ -89,8 +89,8 @@ def block_sentences(block: Annotated[int, Range(0, len(CONTENTS) // BLOCK - 1)])
     'The woman repaired the engine.'
     """
     cases = [(c, f) for c in range(block * BLOCK, (block + 1) * BLOCK) for f in range(len(FRAMES))]
-    filled = [
+    first, second, neutral = (
         [FRAMES[f][0].format(FRAMES[f][1][variant], CONTENTS[c]) for c, f in cases]
         for variant in range(3)
-    ]
-    return Variants(*filled, [c for c, _ in cases], [f for _, f in cases])
+    )
+    return Variants(first, second, neutral, [c for c, _ in cases], [f for _, f in cases])

@@ -57,7 +57,7 @@ def test_a_package_that_is_missing_or_damaged_is_named(folder, monkeypatch):
         raise metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(metadata, "distribution", lambda name: Damaged())
-    with pytest.raises(FileNotFoundError, match="damaged or another model. Run `make pretrained`"):
+    with pytest.raises(FileNotFoundError, match=r"damaged or another model\. Run `make p"):
         load_sentence_encoder("minilm")
     monkeypatch.setattr(metadata, "distribution", missing)
     with pytest.raises(FileNotFoundError, match=r"all-MiniLM-L6-v2.* is not installed\. Run"):
