@@ -158,7 +158,7 @@ def compare_maps(plan: Plan, training: Triples, tested: Triples) -> Result:
     )
 
 
-def _frame(plan: Plan, training: Triples, tested: Triples, frame: int) -> Frame:
+def _frame(plan: Plan, training: Triples, tested: Triples, frame: np.integer) -> Frame:
     rows = training.frames == frame
     asymmetries, shifts = training.asymmetries[rows], training.shifts[rows]
     metric = equalizing_metric(asymmetries, shifts, plan.ridge)
