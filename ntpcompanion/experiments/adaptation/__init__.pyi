@@ -4,6 +4,7 @@ from . import group_components as group_components
 from . import pruned_finetuning as pruned_finetuning
 from . import fair_minilm as fair_minilm
 from . import shifted_contents as shifted_contents
+from .fair_effects import FairEffects as FairEffects
 from .dropped_effects import METHODS as METHODS
 from .dropped_effects import DroppedEffects as DroppedEffects
 
@@ -14,6 +15,7 @@ __all__ = [
     "pruned_finetuning",
     "fair_minilm",
     "shifted_contents",
+    "FairEffects",
     "METHODS",
     "DroppedEffects",
 ]
