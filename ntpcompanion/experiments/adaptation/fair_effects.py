@@ -3,11 +3,12 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ntpcompanion.experiments.adaptation.fair_minilm import Plan, Result
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
 MAPS = {
@@ -32,7 +33,7 @@ class FairEffects:
         of a record of `fair_minilm`, which differ in the blocks that maps are fitted on.
     """
 
-    runs: Iterable[Any]
+    runs: Iterable[Run[Plan, Result]]
 
     @cached_property
     def table(self) -> pd.DataFrame:
