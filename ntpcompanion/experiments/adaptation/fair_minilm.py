@@ -17,7 +17,10 @@ from ntpcompanion.adaptation.fair_embeddings import (
 )
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.adaptation.paired_sentences import block_sentences
-from ntpcompanion.languages.pretrained.sentences import embed_sentences, load_sentence_encoder
+from ntpcompanion.languages.pretrained.sentence_encoder import (
+    embed_sentences,
+    load_sentence_encoder,
+)
 
 PROBE_WEIGHT = 100.0  # C of both probes, on embeddings of mean squared norm 1
 NEIGHBOURS = 5

@@ -7,9 +7,12 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ntpcompanion.languages.pretrained import sentences
+from ntpcompanion.languages.pretrained import sentence_encoder
 from ntpcompanion.languages.pretrained.needed import needed
-from ntpcompanion.languages.pretrained.sentences import embed_sentences, load_sentence_encoder
+from ntpcompanion.languages.pretrained.sentence_encoder import (
+    embed_sentences,
+    load_sentence_encoder,
+)
 from tests.languages.opt import TOKENS, scrambled, small_tokenizer
 
 TEXTS = ["the film is bad", "what a film", "good"]
@@ -67,7 +70,7 @@ def test_a_package_that_is_missing_or_damaged_is_named(folder, monkeypatch):
 @pytest.mark.slow
 def test_the_real_encoder_puts_like_sentences_together():
     try:
-        metadata.distribution(sentences.MINILM.package)
+        metadata.distribution(sentence_encoder.MINILM.package)
     except metadata.PackageNotFoundError:
         pytest.skip("MiniLM is not installed.")
     texts = ["A cat sat on the mat.", "A kitten was sitting on a rug.", "Stocks fell in March."]
