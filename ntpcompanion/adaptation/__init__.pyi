@@ -7,6 +7,11 @@ from .dropped_deltas import dropped_moments as dropped_moments
 from .dropped_deltas import least_error_divisor as least_error_divisor
 from .dropped_deltas import dropped_bound as dropped_bound
 from .dropped_deltas import worst_violations as worst_violations
+from .fair_embeddings import distance_gaps as distance_gaps
+from .fair_embeddings import equalizing_metric as equalizing_metric
+from .fair_embeddings import common_shift_metric as common_shift_metric
+from .fair_embeddings import lossless_metric as lossless_metric
+from .fair_embeddings import without_directions as without_directions
 
 __all__ = [
     "cost_sensitive_svm",
@@ -18,4 +23,9 @@ __all__ = [
     "least_error_divisor",
     "dropped_bound",
     "worst_violations",
+    "distance_gaps",
+    "equalizing_metric",
+    "common_shift_metric",
+    "lossless_metric",
+    "without_directions",
 ]

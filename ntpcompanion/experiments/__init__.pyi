@@ -69,6 +69,8 @@ from .adaptation import margin_attributes as margin_attributes
 from .adaptation import adjusted_classes as adjusted_classes
 from .adaptation import group_components as group_components
 from .adaptation import pruned_finetuning as pruned_finetuning
+from .adaptation import fair_minilm as fair_minilm
+from .adaptation import shifted_contents as shifted_contents
 from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
@@ -173,6 +175,8 @@ __all__ = [
     "adjusted_classes",
     "group_components",
     "pruned_finetuning",
+    "fair_minilm",
+    "shifted_contents",
     "attention_directions",
     "attention_starts",
     "joint_training",
