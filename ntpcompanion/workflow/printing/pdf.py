@@ -20,6 +20,7 @@ from pypdf.generic import (
     ArrayObject,
     DictionaryObject,
     Fit,
+    IndirectObject,
     NameObject,
     StreamObject,
 )
@@ -85,10 +86,12 @@ def print_book(
     pages = toc_pages(project)
     with tempfile.TemporaryDirectory(prefix="ntp-pdf-") as folder:
         sources = prepare(html, pages, Path(folder).resolve())
-        printed: dict[Path, Path] = {}
         with ThreadPoolExecutor(min(BROWSERS, os.cpu_count() or 1)) as pool:
-            for source in pool.map(_print, sources, repeat(browser)):
-                printed[source] = source.with_suffix(".pdf")
+            printed = {}
+            for source, done in zip(
+                sources, pool.map(_print, sources, repeat(browser)), strict=True
+            ):
+                printed[source] = done
                 notify(f"{len(printed)} of {len(pages)} printed: {source.stem}")
         target.parent.mkdir(parents=True, exist_ok=True)
         fresh = target.with_name(f".{target.name}-new")
@@ -101,11 +104,7 @@ def prepare(html: Path, pages: Sequence[str], folder: Path) -> list[Path]:
     """The pages as they are printed, in `folder`, beside links to the other files of the site.
     Raises WorkflowError for a page that is missing or holds no article.
     """
-    texts = {}
-    for page in pages:
-        if not (source := html / f"{page}.html").is_file():
-            raise WorkflowError(f"{source} is missing. Run `make book` again.")
-        texts[folder / f"{page}.html"] = source.read_text(encoding="utf-8")
+    texts = {folder / f"{page}.html": _read(html / f"{page}.html") for page in pages}
     for shared in html.glob("_*"):
         (folder / shared.name).symlink_to(shared.resolve())
     # a browser gives a PDF the place of a name only where a link of the same page leads to it
@@ -119,6 +118,12 @@ def prepare(html: Path, pages: Sequence[str], folder: Path) -> list[Path]:
         page = _printable(text, path.name, sorted(wanted.get(path, ())))
         path.write_text(page, encoding="utf-8")
     return list(texts)
+
+
+def _read(path: Path) -> str:
+    if not path.is_file():
+        raise WorkflowError(f"{path} is missing. Run `make book` again.")
+    return path.read_text(encoding="utf-8")
 
 
 def _printable(text: str, name: str, anchors: Sequence[str]) -> str:
@@ -136,7 +141,6 @@ def _printable(text: str, name: str, anchors: Sequence[str]) -> str:
 
 
 def _print(source: Path, browser: str) -> Path:
-    """Print a page of HTML to a PDF beside it, and return the page."""
     printed = source.with_suffix(".pdf")
     with tempfile.TemporaryDirectory(prefix="ntp-profile-") as profile:
         command = [
@@ -153,7 +157,7 @@ def _print(source: Path, browser: str) -> Path:
     if ended.code or not printed.is_file() or not printed.stat().st_size:
         message = (ended.errors or ended.output)[-2000:]
         raise WorkflowError(f"{where} (code {ended.code}):\n{message}")
-    return source
+    return printed
 
 
 def join(printed: Mapping[Path, Path], target: Path) -> int:
@@ -172,12 +176,18 @@ def join(printed: Mapping[Path, Path], target: Path) -> int:
     for number, (page, address) in enumerate(zip(writer.pages, sources, strict=True), start=1):
         _link(page, address, anchors, writer)
         _number(page, number, writer)
-    metadata = PdfReader(next(iter(printed.values()))).metadata
-    title = str(metadata.title) if metadata and metadata.title else "The book"
-    writer.add_metadata({"/Title": title.rpartition(" \N{EM DASH} ")[2]})
+    writer.add_metadata({"/Title": _title(next(iter(printed.values())))})
     writer.page_mode = "/UseOutlines"
     writer.write(target)
     return len(writer.pages)
+
+
+def _title(printed: Path) -> str:
+    """The title of a page, without the book's if both are one."""
+    metadata = PdfReader(printed).metadata
+    title = str(metadata.title) if metadata and metadata.title else "The book"
+    page_title, _, book = title.partition(" \N{EM DASH} ")
+    return page_title if page_title == book else title
 
 
 def _link(
@@ -212,12 +222,15 @@ def _number(page: PageObject, number: int, writer: PdfWriter) -> None:
     fonts[NameObject("/PageNumber")] = DictionaryObject(font)
     left, old = float(page.mediabox.width) / 2 - 2.5 * len(str(number)), page["/Contents"]
     words = f"\nQ q 0.35 g BT /PageNumber 9 Tf {left:.1f} 30 Td ({number}) Tj ET Q\n"
-    before, after = StreamObject(), StreamObject()
-    before.set_data(b"q\n")
-    after.set_data(words.encode("ascii"))
+    around = [_stream(writer, data) for data in ("q\n", words)]
     pieces = old if isinstance(old, ArrayObject) else [page.raw_get("/Contents")]
-    around = map(writer._add_object, (before, after))
-    page[NameObject("/Contents")] = ArrayObject([next(around), *pieces, next(around)])
+    page[NameObject("/Contents")] = ArrayObject([around[0], *pieces, around[1]])
+
+
+def _stream(writer: PdfWriter, text: str) -> IndirectObject:
+    stream = StreamObject()
+    stream.set_data(text.encode("ascii"))
+    return writer._add_object(stream)
 
 
 def main() -> None:

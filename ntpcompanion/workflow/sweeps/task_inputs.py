@@ -80,5 +80,5 @@ def project_here(project: Project, place: Path) -> tuple[Project, Path]:
         return project, place
     first, *others = (package_folder(folder.name) for folder in project.packages)
     root = Project.find(first).root
-    here = dataclasses.replace(project, root=root, package=first, others=tuple(others))
-    return here, root / place.relative_to(project.root)
+    moved = dataclasses.replace(project, root=root, package=first, others=tuple(others))
+    return moved, root / place.relative_to(project.root)
