@@ -12,7 +12,7 @@ from ntpcompanion.adaptation import (
     move_margin,
     predicted_scores,
 )
-from ntpcompanion.adaptation.class_attributes import LinearClassifier, balanced_error
+from ntpcompanion.adaptation.class_attributes import balanced_error
 from ntpcompanion.randomness import stream
 
 
@@ -130,22 +130,3 @@ def test_the_best_margin_tends_to_its_limit(sizes, deviations):
         errors.append(abs(np.log(best_delta(*scores) / limit)))
     assert errors[1] < 0.03
     assert errors[1] <= errors[0]
-
-
-def test_drawn_machines_have_the_predicted_margin():
-    sizes, deviations, dim = (25, 25), (2.0, 1.0), 2000
-    found = [
-        best_delta(
-            *gaussian(cost_sensitive_svm(*draw(s, sizes, deviations, dim, 5.0)), (2, 1), 5.0)
-        )
-        for s in range(5)
-    ]
-    predicted = best_delta(*predicted_scores([*sizes], [*deviations], separation=5.0, dim=dim))
-    assert np.mean(found) == pytest.approx(predicted, rel=0.03)
-
-
-def test_a_margin_of_one_changes_nothing():
-    svm = LinearClassifier(np.array([1.0, -2.0]), 0.3)
-    same = move_margin(svm, 1.0)
-    assert same.weights.tolist() == [1.0, -2.0]
-    assert same.bias == 0.3

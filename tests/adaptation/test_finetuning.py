@@ -75,12 +75,6 @@ def test_learning_rate_rises_and_falls(monkeypatch):
     assert seen == pytest.approx([1e-3 * factor for factor in expected])
 
 
-def test_pull_makes_the_change_smaller(tuned):
-    _, delta, _ = tuned
-    _, pulled, _ = trained(pull=0.1)
-    assert pulled.relative_size < 0.8 * delta.relative_size
-
-
 def test_pull_is_a_step_back_by_the_root_of_the_second_moment():
     """After one step of AdamW the corrected second moment is the squared gradient."""
     model, strength, rate = small_opt(), 0.02, 0.01

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.geometry import ridge_path, train_factors
+from ntpcompanion.geometry import train_factors
 from tests.geometry.cases import drawn_table
 
 RIDGE = 0.01
@@ -30,13 +30,6 @@ def test_steps_are_those_of_torch(method):
     np.testing.assert_allclose(run.contexts[1], H.detach(), atol=1e-9)
     np.testing.assert_allclose(run.words[1], W.detach(), atol=1e-9)
     np.testing.assert_array_equal(run.contexts[0], start()[0])
-
-
-def test_with_a_penalty_descent_ends_on_the_ridge_path():
-    laws, weight = drawn_table(6, 5, 2, 0)
-    run = train_factors(laws, weight, *start(), step_size=1.0, keep=[12_000], ridge=RIDGE)
-    wanted = ridge_path(laws, weight, [RIDGE])[0].logits
-    np.testing.assert_allclose(run.logits[0], wanted, atol=1e-5)
 
 
 @pytest.mark.parametrize(

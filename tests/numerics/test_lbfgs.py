@@ -1,6 +1,4 @@
-import pytest
 import torch
-from scipy.optimize import LbfgsInvHessProduct
 
 from ntpcompanion.numerics.lbfgs import Pair, lbfgs_direction
 from tests.mlm.cases import generator
@@ -34,17 +32,6 @@ def test_directions_are_those_of_the_dense_bfgs_update():
             left = torch.eye(6).double() - torch.outer(s, y) / (s @ y)
             inverse = left @ inverse @ left.T + torch.outer(s, s) / (s @ y)
         assert torch.allclose(found[k], -inverse @ gradient[k], rtol=1e-10, atol=1e-12)
-
-
-def test_directions_are_those_of_scipy_up_to_its_first_matrix():
-    (s, y), *_ = quadratic_pairs(stack=1, count=1)
-    unit = y * (s * y).sum() / y.square().sum()  # with sᵀy = yᵀy: both start from the identity
-    gradient = random(1, 6, seed=9)
-    theirs = LbfgsInvHessProduct(s.numpy(), unit.numpy()) @ gradient[0].numpy()
-    scaled = lbfgs_direction(gradient, [Pair.of(s, unit)])
-    scale = float((s * unit).sum() / unit.square().sum())
-    assert scale == pytest.approx(1)
-    assert scaled[0].numpy() == pytest.approx(-theirs, rel=1e-10)
 
 
 def test_a_pair_without_curvature_has_no_effect_on_its_problem():
