@@ -144,8 +144,10 @@ def stale_reasons(run: Run) -> list[str]:
     parts = present_parts(run, result)
     if result.key != key(parts):
         return what_changed(result.key_parts, parts) or ["the stored key does not match its parts"]
-    measured = collect_measurements(node, run.notebook.name)
-    if result.outputs == outputs_digest(node) and result.measurements == measured:
+    # in this order: of outputs that were damaged no measurements can be read
+    if result.outputs == outputs_digest(node) and result.measurements == collect_measurements(
+        node, run.notebook.name
+    ):
         return []
     names = f"{run.page.name} does not match {run.results.name}"
     return [f"{names}: one of them was changed or half-written"]
