@@ -29,7 +29,7 @@ Line = dict[str, Any]  # of the journal: an outcome with its key, parameters and
 
 @dataclass(frozen=True)
 class Options:
-    """How tasks are computed; none of it moves a number.
+    """How tasks are computed; none of it moves a number. Raises WorkflowError for no jobs.
 
     Fields
     ------
@@ -48,6 +48,7 @@ class Options:
     note: Note = lambda _: None
 
     def __post_init__(self) -> None:
+        """Raises WorkflowError for fewer than one process."""
         if self.jobs is not None and self.jobs < 1:
             raise WorkflowError(f"`--jobs` must be at least 1, got {self.jobs}.")
 
