@@ -6,13 +6,10 @@ Plans of whole experiments are read by pydantic, and have tests of their own.
 import numpy as np
 
 from ntpcompanion import experiments as ex
-from ntpcompanion import statistics
 from ntpcompanion.experiments.same_loss.downstream import Plan, Result
 from ntpcompanion.mlm import ConvergedProbe, TrainingPlan
 from ntpcompanion.mlm.data.language_plans import HMMPlan
 from ntpcompanion.recorded import Run
-from ntpcompanion.statistics.effects import slopes_of_seeds
-from ntpcompanion.statistics.power import verdict_probabilities
 from tests.experiments.study_cases import VALUES
 from tests.mistakes import wrong_calls
 
@@ -25,7 +22,6 @@ RESULT = Result.from_json({"models": ROWS, "references": {}, "device": "cpu"})
 STUDY = ex.study_table.Study(ex.study_table.study_table([RESULT], 0.2))
 TASK = Run(Plan.from_json(VALUES), RESULT)
 ARM = {"kind": "noise", "strength": 0.0, "column": "share"}
-POWER = {"sd": 1.0, "seeds": 3, "effect": 1.0, "delta": 0.5}
 
 RIGHT = {
     "SuitePlan": (ex.SuitePlan, {"places": (1,)}),
@@ -44,17 +40,6 @@ RIGHT = {
     "equal_loss": (STUDY.equal_loss, {"kind": "noise"}),
     "slope": (STUDY.slope, {"kind": "noise", "column": "share", "strengths": [0.0, 0.1]}),
     "plane": (STUDY.plane, {"kinds": ["noise"], "column": "share"}),
-    "mean_effect": (statistics.mean_effect, {"values": [1.0, 2.0]}),
-    "paired_effect": (statistics.paired_effect, {"after": [1.0, 2.0], "before": [0.5, 1.0]}),
-    "slope_within_seeds": (
-        statistics.slope_within_seeds,
-        {"x": [[0, 1], [0, 1]], "y": [[0, 1], [0, 2]]},
-    ),
-    "slopes_of_seeds": (slopes_of_seeds, {"x": [[0, 1]], "y": [[0, 1]]}),
-    "verdict_on": (statistics.verdict_on, {"low": 0.1, "high": 1.0, "delta": 0.5}),
-    "verdict_probabilities": (verdict_probabilities, POWER),
-    "seeds_needed": (statistics.seeds_needed, {"sd": 1.0, "delta": 1.0}),
-    "count_successes": (statistics.count_successes, {"runs": [True, False]}),
 }
 KINDS = {
     "training": (None, "training", {"steps": 3}, HMMPlan(2, 6, 4)),
@@ -76,11 +61,6 @@ KINDS = {
     "kinds": (None, 3, "ab", [], ["misspelled"]),
     "levels": (3, "ab", [], [0.7]),
     "known_level": ("x", 0.7, np.nan),
-    "differences": ("x", None, [np.nan, 1.0], [], [1.0], np.ones((2, 2)), ["a", "b"]),
-    "arms": ("x", None, [], [1.0, 2.0], [[np.nan, 1.0], [0, 1]], [["a", "b"]]),
-    "deciding": ("x", None, np.nan, 0.0, True),
-    "chance": ("x", None, np.nan, 0.0, 1.0, True),
-    "runs": (None, 3, [], ["yes"], [1, 0], [None]),
 }
 WRONG = """
 SuitePlan: places=places examples=examples sentences=size inputs=size labels=size probe=probe
@@ -100,14 +80,6 @@ strengths: kind=arm_kind
 equal_loss: kind=arm_kind
 slope: kind=arm_kind strengths=levels column=column
 plane: kinds=kinds column=column
-mean_effect: values=differences
-paired_effect: after=differences before=differences
-slope_within_seeds: x=arms y=arms
-slopes_of_seeds: x=arms y=arms
-verdict_on: low=number high=number delta=deciding
-verdict_probabilities: sd=positive seeds=integer effect=number delta=deciding
-seeds_needed: sd=positive delta=deciding probability=chance maximum=integer
-count_successes: runs=runs
 """
 
 

@@ -9,10 +9,8 @@ from ntpcompanion.experiments.adam.adam_bias import LEARNING_RATES, Plan, Result
 from ntpcompanion.linear.dynamics.alignment import (
     cosine_distance,
     measure_alignment,
-    smallest_margins,
 )
 from ntpcompanion.linear.dynamics.descent import descend
-from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -119,24 +117,6 @@ def run_again(support_size, steps):
     }
 
 
-def test_shares_are_margins_over_sizes_each_in_its_norm(two_decoders):
-    result, (table, snapshots) = run(Plan(**PAPER | {"steps": 200})), run_again(6, 200)
-    # every 25th of 301, back from the last: each by 200^(1/12) larger
-    assert result.steps == (3, 28, 53, 82, 128, 200)
-    frobenius, largest = two_decoders
-    for step, in_frobenius, in_max in zip(
-        result.steps, result.share_frobenius, result.share_max, strict=True
-    ):
-        rest = snapshots[step].weights - project_onto_F(table, snapshots[step].weights)
-        margin = smallest_margins(table, rest[None])[0]
-        assert in_frobenius == pytest.approx(
-            margin / np.linalg.norm(rest) * np.linalg.norm(frobenius), rel=1e-9
-        )
-        assert in_max == pytest.approx(
-            margin / np.abs(rest).max() * np.abs(largest).max(), rel=1e-9
-        )
-
-
 @pytest.mark.usefixtures("two_decoders")
 def test_snapshots_are_even_in_the_logarithm_over_three_decades(monkeypatch):
     asked = []
@@ -154,23 +134,6 @@ def test_a_run_ends_with_the_last_snapshot_that_has_a_square_above_the_smallest(
     largest = run_again(1, 200)[1][128].second_moment.max()  # falls by more than one percent a step
     monkeypatch.setattr(module, "SMALLEST_SQUARE", 0.999 * largest)
     assert run(Plan(**PAPER | {"support_size": 1, "steps": 200})).steps[-1] == 128
-
-
-@pytest.mark.usefixtures("any_largest")
-def test_a_large_epsilon_makes_the_weighted_solution_the_frobenius_one():
-    result = run(Plan(**PAPER | {"epsilon": 1e6}))
-    assert result.weighted == pytest.approx(1, abs=1e-9)
-
-
-@pytest.mark.slow
-def test_one_hot_runs_are_cut_where_squares_would_underflow(monkeypatch):
-    # for the cosine with the solution in the max norm no other is needed
-    monkeypatch.setattr(module, "least_weighted_norm", lambda table, scale: scale)
-    with_floor = run(
-        Plan(**PAPER | {"support_size": 1, "beta2": 0.9, "epsilon": 1e-150, "steps": 20_000})
-    )
-    assert with_floor.steps[-1] < 20_000
-    assert with_floor.cosine_max[-1] > 0.98
 
 
 def test_rates_are_those_of_the_first_step_and_later():

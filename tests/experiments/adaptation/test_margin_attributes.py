@@ -24,10 +24,3 @@ def test_mirrored_classes_have_reciprocal_margins(found):
     assert found.factor(1, against=0).mean == pytest.approx(np.log(best[1] / best[0]).mean())
     assert abs(found.over_prediction(0).mean) < 0.1
     assert list(found.means.limit) == pytest.approx([0.8**4, 1.25**4, 1.0])
-
-
-def test_equal_noise_is_what_the_size_says(found):
-    """The third pair: a quarter of the size, half of the noise."""
-    means = found.means.loc[2]
-    assert means.best < 1
-    assert means.by_size > means.plain > means.by_attributes

@@ -57,14 +57,6 @@ def test_every_method_is_measured_at_every_p(plan, result):
     assert {p for _, p, _ in seen} == set(plan.dropped)
 
 
-def test_fine_tuning_lowers_the_loss_and_half_of_it_is_nearly_as_good(result):
-    assert result.loss_after < result.loss_before
-    half = [row for row in result.pruned if (row.method, row.p) == ("unbiased", 0.5)]
-    most = [row for row in result.pruned if (row.method, row.p) == ("unbiased", 0.9)]
-    assert np.mean([row.divergence for row in half]) < np.mean([row.divergence for row in most])
-    assert len(result.ratios) == 12  # six layers in each of two blocks
-
-
 def test_the_loss_before_is_that_of_transformers(plan, result):
     model, tokenizer = load_causal_model(plan.source)
     text = Path(plan.text).read_text(encoding="utf-8")
@@ -76,14 +68,6 @@ def test_the_loss_before_is_that_of_transformers(plan, result):
 
 def test_equal_plans_give_equal_results(plan, result):
     assert pruned_finetuning.run(plan) == result
-
-
-def test_a_smaller_divisor_gives_the_start(plan):
-    """With all but a few entries dropped and no rescaling the model is nearly the start."""
-    short = plan.model_copy(update={"dropped": (0.999,), "masks": 1})
-    result = pruned_finetuning.run(short)
-    (largest,) = [row for row in result.pruned if row.method == "magnitude"]
-    assert abs(largest.loss - result.loss_before) < 0.2 * (result.loss_before - result.loss_after)
 
 
 @pytest.mark.parametrize(("field", "value"), [("segment", 2), ("steps", 17), ("calibration", 40)])

@@ -37,12 +37,3 @@ def test_an_embedding_is_that_of_both_words(found):
     assert (E[:, :3].sum(axis=1) == 1).all()
     assert (E[:, 3:].sum(axis=1) == 1).all()
     assert len(np.unique(E, axis=0)) == len(E)
-
-
-def test_floors_bounds_and_cosines(found):
-    table = found.table
-    assert (table.error < 1e-8).all()
-    assert (table.bound <= table.floor + 1e-9).all()
-    assert (table.bound > table.entropy).all()
-    assert min(cosines[-1] for cosines in table.cosines) > 1 - 1e-6
-    assert max(cosines[0] for cosines in table.cosines) < 0.99

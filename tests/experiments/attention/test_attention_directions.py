@@ -44,10 +44,3 @@ def test_rates_are_those_of_the_path(found):
     assert found.mean("sparse_rate").mean == pytest.approx(1, abs=0.1)
     assert found.offset.mean == pytest.approx(1, abs=0.05)
     assert found.elsewhere_table.loc[2000].max() < 1e-10
-
-
-def test_only_the_plain_formula_is_rounded_away(found):
-    assert found.rounded_table("log").loc[1000].to_numpy() == pytest.approx(
-        found.rounded_table("plain").loc[1000].to_numpy(), rel=1e-3
-    )
-    assert found.rounded_end("log").mean < 0.05 < 0.3 < found.rounded_end("plain").mean

@@ -45,20 +45,6 @@ def test_losses_beyond_the_edge_are_those_of_a_loop(found):
     assert list(found.longer) == sorted(found.longer, reverse=True)
 
 
-def test_the_flow_meets_its_theory(found):
-    assert found.order == pytest.approx(2, abs=0.1)
-    assert found.finite_order == pytest.approx(1, abs=0.05)
-    assert (found.growth, found.constant) == pytest.approx((1, 1), abs=0.02)
-    assert found.turning_order == pytest.approx(1, abs=0.1)
-    assert max(found.farthest, found.settled) < 1e-4
-    assert found.decades.index.tolist() == [1, 10, 100, 1000]
-    assert found.flow_error == max(found.descended["flow_error"]) < 0.5
-    assert found.norm_growth == pytest.approx(100, rel=0.5)
-    assert max(np.diff(found.near_error)) < 0
-    assert found.strictness > 0
-    assert max(found.ball["gap"]) < 1e-3
-
-
 def test_the_key_inequality_holds_later_the_smaller_alpha_is(found):
     assert list(found.broken) == sorted(found.broken)
     small = np.array(found.broken)[[2, 3, 4, 5]]

@@ -3,7 +3,7 @@ import pytest
 
 from ntpcompanion.experiments.decoders import planted_teachers
 from ntpcompanion.experiments.decoders.planted_teachers import Recovery
-from ntpcompanion.statistics import count_successes, mean_effect
+from ntpcompanion.statistics import count_successes
 from tests.experiments.cases import check_wrong_fields, small_run
 
 RIGHT = {
@@ -47,32 +47,6 @@ def test_ties_that_determine_the_teacher_recover_every_support(found):
     assert first.contexts.tolist() == np.ceil(0.3 * counts.counted).tolist()
     assert (first.svm < 0.9).all()
     assert first.limit_unique.all()
-
-
-def test_descent_goes_down_and_means_are_over_teachers(found):
-    rows = [row for row in found.recoveries if row.fraction == 0.3]
-    for row in rows:
-        assert (np.diff(row.excess) < 0).all()
-        assert row.smoothed_excess[0] > row.smoothed_excess[1] > 0
-    assert found.courses(0.3).descended.iloc[-1] == pytest.approx(
-        np.mean([row.descended[-1] for row in rows])
-    )
-    assert found.smoothed(0.3).recovered[1] == pytest.approx(
-        np.mean([row.smoothed[1] for row in rows])
-    )
-    assert found.by_fraction.usual[0] == pytest.approx(np.mean([row.smoothed[0] for row in rows]))
-    assert found.more("svm", "usual", 0.3) == mean_effect(
-        [row.svm - row.smoothed[0] for row in rows]
-    )
-    assert found.more_at_equal_loss(0.3, 1).mean == pytest.approx(
-        np.mean([row.at_equal_loss[1] - row.smoothed[1] for row in rows])
-    )
-    ways = found.ways(0.3)
-    assert ways["smoothing 2"] == pytest.approx(np.mean([row.smoothed[1] for row in rows]))
-    assert ways["best on the way"] >= ways["descent"] == found.courses(0.3).descended.iloc[-1]
-    assert found.gained_by_stopping(0.3).mean == pytest.approx(
-        np.mean([max(row.descended) - row.descended[-1] for row in rows])
-    )
 
 
 def test_losses_are_compared_between_snapshots():

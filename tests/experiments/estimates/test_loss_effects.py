@@ -76,25 +76,6 @@ def test_more_seeds_are_needed_where_an_interval_falls_short():
     assert found.seeds_needed == [loss_effects.seeds_needed(0.5, 1.0)]
 
 
-def test_each_weight_of_the_adversary_has_a_row():
-    study = study_of(*MODELS)
-    study.table["tuned"] = study.table.projected
-    other = study.table[study.table.position == 1].assign(position=5)
-    study = type(study)(pd.concat([study.table, other]))
-    found = SameLossEffects(RecordedStudies(*[study] * 8), []).adversary_table
-    assert found.to_numpy().tolist() == [
-        ["0.5", "+0.50 ± 0.00", *["−5.00 ± 0.00".replace("−", "-")] * 3]
-    ]
-
-
-def test_gaps_stand_in_a_table():
-    gaps = loss_effects.gaps_by_language(FOUND.studies, ["hmm-4"], 1000, 0)
-    assert [*gaps] == ["hmm-8", "hmm-4", "hmm-6", "hmm-12", "grammar"]
-    table = loss_effects.gaps_table(gaps).set_index("language")
-    assert table.loc["hmm-12", "learnable gap"] == GAPS.learnable_gap
-    assert table.loc["hmm-4", "floor"] == gaps["hmm-4"].floor
-
-
 def test_symbols_are_listed_by_the_words_that_they_span():
     one = study_of(MODELS[0], MODELS[3], references=STUDY.references)
     (row,) = loss_effects.symbol_table(one).reset_index().to_numpy().tolist()

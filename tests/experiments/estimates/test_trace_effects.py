@@ -72,32 +72,6 @@ def test_the_sharpest_models_and_the_lines_of_seeds():
     assert lines.accuracy.loc[0.0].tolist() == pytest.approx([70, 71, 72])
 
 
-def test_a_larger_scatter_makes_a_verdict_less_likely():
-    assert (
-        FOUND.chance("refuted", 0.0) < FOUND.chance("refuted", 40.0) == pytest.approx(1, abs=0.01)
-    )
-
-
-def test_tables_for_readers():
-    assert set(FOUND.planes.kind) == {*effects.MOVES.values()}
-    assert len(FOUND.planes) == 3 * len(FOUND.plane("full"))
-    assert FOUND.forest.label[:4].tolist() == [
-        "8 states",
-        "8 states, all features",
-        "8 states, 400 examples",
-        "8 states, masked",
-    ]
-    assert FOUND.forest.paper[0] == pytest.approx(-6.2, abs=0.05)
-    assert FOUND.rescaled.to_dict() == pytest.approx({"projected": 0.5, "trace": 0.25})
-    weak = FOUND.adversaries
-    assert weak["states"].tolist() == ["8", "6", "12"]
-    assert weak["by Table 2 (points)"].tolist() == pytest.approx([0.1 * effects.PRINTED_SLOPE] * 3)
-    trained = FOUND.trained_on.loc["8 states"]
-    assert (trained.trace, trained.gain) == ("+0.500 [+0.500, +0.500]", "+3.00 [+3.00, +3.00]")
-    languages = FOUND.models_to_choose()["languages"]
-    assert [len(own["tasks"]) for own in languages] == [0, 0, 0]
-
-
 def test_a_larger_loss_alone_costs_points_for_each_per_cent():
     begun = study_of(*rows("saturated", 0.0, 0.016, 1.0, -3.0))
     longer = study_of(*rows("saturated", 0.0, 0.008, 1.0, 0.0))

@@ -18,12 +18,6 @@ def test_displacements_hardly_depend_on_the_batch_size(found):
     assert abs(fraction) < 0.2  # that of SGD is −1
 
 
-def test_the_direction_is_that_of_the_flow_of_adam(found):
-    assert found.cosines["Adam"] > found.cosines["SGD"]
-    assert found.gain.mean == np.mean(found.gains) > 0
-    assert found.gain.replicates == 10
-
-
 def test_weight_decay_adds_its_rate(found):
     logit = np.log(4)
     derived = [1 / (2 * logit) + decay for decay in (0, 0.25, 1)]

@@ -35,14 +35,6 @@ def test_both_estimates_are_unbiased_at_the_minimizer(found):
     assert (apart <= 5 * 2 * traces["standard error"].max()).all()
 
 
-def test_the_bias_grows_with_the_root_of_the_excess_loss(found):
-    assert len(found.biases) == 2 * 9
-    assert all(abs(one.bias) <= one.bound for one in found.biases)
-    assert found.order.mean == pytest.approx(0.5, abs=0.1)
-    excess = 1e-6  # in the range where it is a power
-    assert found.bias_at(4 * excess) / found.bias_at(excess) == pytest.approx(2, rel=0.2)
-
-
 def test_one_function_has_many_traces(found):
     table = found.written_table
     assert table.trace.to_numpy() == pytest.approx(0.16 * (table.a**2 + (np.log(4) / table.a) ** 2))

@@ -18,8 +18,3 @@ def test_the_first_problem_is_counted_by_hand(found):
     differ = [said[a, x] != said[b, x] for a in runs for b in runs for x in range(n)]
     wrong = [1 - labels[x, said[a, x]] for a in runs for x in range(n)]
     assert found.gap[0] == pytest.approx(np.mean(differ) - np.mean(wrong))
-
-
-def test_no_problem_exceeds_half_of_its_calibration_error(found):
-    assert found.largest_ratio <= 0.5 + 1e-12
-    assert found.calibrated_gap < 1e-12

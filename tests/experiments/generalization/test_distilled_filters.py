@@ -23,9 +23,3 @@ def test_the_best_student_is_that_of_a_search_over_all_pairs_of_times(found):
     assert found.best == pytest.approx(100 * (least / alone - 1))
     assert found.one_time == pytest.approx(100 * (min(risk(a * a) for a in kept) / alone - 1))
     assert found.teacher[TOP - 1] == pytest.approx(found.student[TOP - 1])
-
-
-def test_the_propositions_hold(found):
-    assert found.lower < 0
-    assert found.exchanged > 0
-    assert found.chosen.mean == np.mean(found.gains)

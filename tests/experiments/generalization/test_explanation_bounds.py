@@ -23,16 +23,6 @@ def test_wide_explanations_of_coins_are_one_line_for_all(found):
     assert one.twice == pytest.approx((2 - 2 * fidelity) * 80**0.5, abs=0.2)
 
 
-def test_exact_values_hold_and_one_constant_is_enough(found):
-    assert set(found.fidelity_errors.values()) == {0.0}
-    by_proposition = [3 / 7 * h**2 / (3 / 5 + h**2 / 7) for h in (0.2, 1)]
-    assert found.cube_excess == pytest.approx(by_proposition)
-    assert found.overlap_error < 1e-12
-    assert list(found.doubled) == sorted(found.doubled, reverse=True)
-    assert found.largest_ratio.mean < 1
-    assert found.once_slope.mean == pytest.approx(0.5, abs=0.1)
-
-
 def test_ratios_are_read_by_sample_size_and_width(found):
     ratios = [one.ratio for one in found.known]
     largest = [max(ratios[8 * i : 8 * i + 8]) for i in range(3)]

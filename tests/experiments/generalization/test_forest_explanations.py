@@ -1,4 +1,3 @@
-import numpy as np
 import pytest
 
 from ntpcompanion.experiments.generalization import forest_explanations
@@ -25,11 +24,3 @@ def test_narrow_explanations_memorize(found):
     rate = found.of("overlap") / 221**0.5
     above = (found.of("risk") - found.of("new") - rate).max(1)
     assert found.above_bound.mean == pytest.approx(above.mean())
-
-
-def test_a_table_has_a_row_for_each_width_and_split(found):
-    assert found.table[["width", "split"]].to_numpy().tolist() == [
-        [width, split] for width in RIGHT["widths"] for split in (0, 1)
-    ]
-    assert found.table["on new points"].tolist() == found.of("new").T.ravel().tolist()
-    assert np.isfinite(found.table.to_numpy()).all()

@@ -25,9 +25,3 @@ def test_the_propositions_hold_and_estimates_are_near_them(found):
     assert found.ratio.mean == pytest.approx(0.4**2, abs=0.03)
     assert found.exponent(3).mean == pytest.approx(-2 / 3, abs=0.15)
     assert found.exponent_error.mean == max(abs(found.exponent(d).mean + 2 / d) for d in (1, 3))
-
-
-def test_noise_harms_the_memory_of_one_neighbour_only(found):
-    assert found.harm(0.6, 1).mean > 0.5
-    assert found.harm(0.6, 8).mean < 0
-    assert found.harm(residual_risks.LARGE_ENOUGH, 1).mean == pytest.approx(2, rel=0.3)

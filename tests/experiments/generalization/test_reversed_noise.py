@@ -20,10 +20,3 @@ def test_margins_and_errors_are_those_of_the_definition(found):
     assert first[2] == pytest.approx(y * (x[:, 0] * w[0] - x[:, 1:] @ w[1:]))
     mean, deviation = 2 * w[0] / 10**0.5, np.linalg.norm(w[1:]) * (32 / 160) ** 0.5
     assert found.test_errors(16)[0] == pytest.approx(norm.cdf(-mean / deviation))
-
-
-def test_the_propositions_hold(found):
-    assert found.bound_error < 1e-12
-    assert found.clear_cut == 1
-    assert found.signal_error == 0
-    assert abs(found.over_limit.mean) < 0.5

@@ -31,14 +31,3 @@ def test_scores_are_those_of_the_definition(found):
     assert first.flipped[0] == pytest.approx(np.mean(scores[:4]))
     assert first.clean[0] == pytest.approx(np.mean(scores[4:]))
     assert first.test_error[0] == pytest.approx(1 - right[:, 40:].mean())
-
-
-def test_scores_peak_where_features_and_examples_are_equal_in_number(found):
-    assert found.plan.peak == 1
-    assert found.rises.mean > 0
-    assert found.beyond_peak("clean").mean < 0
-    assert found.shortcut_error < 1e-9
-    assert found.table["right label"].tolist() == found.by_width("clean").mean(0).tolist()
-    assert found.below_peak.mean > found.below_narrowest.mean
-    assert abs(found.above_test_error.mean) < 0.2
-    assert found.variance_ratio.mean == pytest.approx(1, abs=0.3)

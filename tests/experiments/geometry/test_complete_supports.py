@@ -7,13 +7,6 @@ from tests.experiments.cases import small_run
 found, test_a_result_repeats_and_is_plain = small_run(complete_supports, {"vocab_sizes": [4, 5]})
 
 
-def test_each_vocabulary_has_every_size(found):
-    assert found.table[["V", "k"]].values.tolist() == [
-        *([4, k] for k in (1, 2, 3)),
-        *([5, k] for k in (1, 2, 3, 4)),
-    ]
-
-
 def test_the_closed_forms_hold(found):
     table = found.table
     assert table[["values", "away", "angles"]].max().max() < 1e-6
@@ -28,11 +21,3 @@ def test_a_single_follower_has_its_direction_and_a_pair_is_the_middle_of_an_edge
     assert pair.meets == pytest.approx(np.sqrt(1 / 3))
     assert pair.printed == pytest.approx(np.sqrt(3 / 4))
     assert (found.size(4, 2).meets, found.size(4, 2).longer) == (pair.meets, pair.longer)
-
-
-def test_errors_are_the_largest_of_all_sizes(found):
-    small = found.model_copy(update={"sizes": (found.size(4, 1), found.size(4, 2))})
-    assert small.error("away") == max(size.away for size in small.sizes)
-    assert small.error("corrected") < 1e-9
-    assert small.error("printed") == pytest.approx(np.sqrt(3 / 4) - np.sqrt(1 / 3))
-    assert small.least_length == found.size(4, 2).longer

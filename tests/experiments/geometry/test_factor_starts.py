@@ -33,13 +33,6 @@ def test_gradient_descent_ends_where_a_loop_does(found, name, scale):
     assert found.cosines[name][0] == pytest.approx(cosine)
 
 
-def test_each_table_has_every_training(found):
-    assert found.cosines.shape == (2, 5)
-    steps = found.table.groupby("run").steps.unique().explode()
-    assert steps["Adam, large start"] == 10
-    assert steps["Adam, penalty 1e-5"] == 40
-
-
 def test_ends_are_compared_with_each_other_and_with_a_path(found):
     near = found.cosines
     gained = near["GD, small start"] - near["GD, large start"]

@@ -55,23 +55,3 @@ def test_recorded_points_are_rows_those_of_the_text_first(both):
     assert (row.contexts, row.other) == (end.angles.contexts.solution, end.other_contexts)
     assert (row.words, row.proxy, row.printed) == (words.solution, words.plain, words.with_diagonal)
     assert row.renamed == end.other_words
-
-
-def test_ends_are_compared_over_seeds(both):
-    starts = {
-        pairing: [Run(Plan.from_json(RIGHT | {"pairing": pairing, "seed": s}), one) for s in (0, 1)]
-        for pairing, one in both.items()
-    }
-    found = read_networks(starts["shuffled"] + starts["text"])
-    own, other = both["text"].path, both["shuffled"].path[-1]
-    angles = own[-1].angles
-    assert found.mean("contexts").mean == angles.contexts.solution
-    assert found.over_proxy.mean == angles.words.solution - angles.words.plain
-    assert found.pairing.mean == other.angles.contexts.solution - other.other_contexts
-    assert found.untrained.mean == own[0].angles.words.with_diagonal
-    assert found.means.loc["text", 300].same == angles.same_mean
-    numbers = found.numbers
-    assert numbers["tf_worst"] == max(own[-1].excess, other.excess)
-    assert (numbers["tf_runs"], numbers["tf_seeds"]) == (4, 2)
-    assert numbers["tf_reached"] == 2 * sum(one.path[-1].excess < 2e-3 for one in both.values())
-    assert numbers["start_printed"] == found.untrained.mean

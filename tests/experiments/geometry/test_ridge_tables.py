@@ -45,21 +45,6 @@ def test_a_point_is_that_of_the_factors_themselves(found):
     assert last.away == pytest.approx(np.median(np.abs(odds - expected)) / 2)
 
 
-def test_the_path_meets_its_theory(found):
-    assert found.growth.mean == pytest.approx(1, abs=0.02)
-    assert found.floor_ratio.mean == pytest.approx(1, abs=0.02)
-    assert found.decay.mean == pytest.approx(1, abs=0.1)
-    assert found.direction > 0
-    assert found.slowness < 2
-    assert found.path.gap.max() <= 1e-8
-    assert max(np.diff(found.gram_errors)) < 0
-    assert max(np.diff(found.other_directions)) < 0
-    assert min(found.moved) > 0.1
-    assert found.fewer_cost > 1e-6
-    assert found.judged.ridge.tolist() == pytest.approx([1e-5, 1e-5])
-    assert found.mean("same").mean == pytest.approx(found.judged.same.sum() / 2)
-
-
 def test_angles_are_compared_with_predictions(found):
     assert (len(found.word_pairs.table), len(found.context_pairs.table)) == (15, 28)
     assert found.context_pairs.table.same.sum() == 4

@@ -50,10 +50,6 @@ def test_prefixes_are_those_of_sequences(found, tokens):
     assert found.example == pytest.approx([0, 0, np.log(2)])
 
 
-def test_the_opener_makes_the_floor_rise(found):
-    assert found.after[2] > found.after[1]
-
-
 def test_one_table_has_the_loss_of_all_sequences(found):
     assert max(found.loss_gap, found.gradient_gap) < 1e-9
     assert found.rows == sum(found.prefixes[1:])

@@ -6,7 +6,6 @@ import pytest
 
 from ntpcompanion.experiments.planning import path_star as module
 from ntpcompanion.experiments.planning.path_star import Plan, Result, run, succeeded
-from ntpcompanion.networks import TransformerSize
 from ntpcompanion.planning import PathStar, answer_loss, score_answers, training
 from ntpcompanion.planning.objectives import network_predictor
 from ntpcompanion.planning.path_star_task import draw_graphs
@@ -122,7 +121,3 @@ def test_the_initial_deviation_is_that_of_the_plan():
         for deviation in (0.02, 0.06)
     )
     assert large == pytest.approx(3 * small)
-
-
-def test_the_size_is_a_plan_of_networks():
-    assert planned().size == TransformerSize(8, 1, 1)

@@ -138,20 +138,6 @@ def never():
     raise AssertionError("computed again")
 
 
-def test_a_state_is_made_once(tmp_path):
-    kept = CheckpointStore(tmp_path, "plan")
-    assert kept.state("a", lambda: {"x": [1.5]})["x"] == [1.5]
-    assert kept.state("a", never)["x"] == [1.5]
-
-
-def test_without_a_folder_nothing_is_kept():
-    made = []
-    kept = CheckpointStore(None, "plan")
-    for _ in range(2):
-        kept.state("a", lambda: {"n": made.append(1)})
-    assert len(made) == 2
-
-
 def test_arms_come_back_with_their_networks(tmp_path):
     for make in (lambda: [ARM], never):
         (found,) = CheckpointStore(tmp_path, "plan").arms("a", TRANSFORMER, "cpu", make)
@@ -159,12 +145,6 @@ def test_arms_come_back_with_their_networks(tmp_path):
         assert found.measured is Measured.LOSS
         for name, p in ARM.stack.parameters.items():
             assert torch.equal(p, found.stack.parameters[name])
-
-
-def test_the_state_of_another_run_is_refused(tmp_path):
-    CheckpointStore(tmp_path, "plan").state("a", lambda: {"x": 1})
-    with pytest.raises(ValueError, match=r"a\.pt is the checkpoint of another plan"):
-        CheckpointStore(tmp_path, "other").state("a", never)
 
 
 def test_a_damaged_state_is_refused(tmp_path):

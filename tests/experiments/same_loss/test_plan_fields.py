@@ -45,9 +45,3 @@ def test_a_language_of_version_2_is_not_migrated():
     assert migrated("hmm-8") == "hmm-8"
     with pytest.raises(ValueError, match="`language"):
         Both.from_json({"language": {"family": ["hmm"]}, "model": "lstm-128x4"})
-
-
-@pytest.mark.parametrize("name", LANGUAGE_PLANS)
-def test_a_language_is_read_back(name):
-    plan = Both(language=LANGUAGE_PLANS[name], model=MODEL_PLANS["lstm-128x4"])
-    assert Both.from_json(plan.to_json()) == plan
