@@ -133,7 +133,7 @@ class DroppedEffects:
         rows = self.table[self.table.p == self.table.p.max()]
         dropped = rows.groupby(["change", "method"]).loss.mean().unstack("method")
         whole = self.tunings.groupby("change")[["loss_before", "loss_after"]].mean()
-        names = {"loss_before": "start", "loss_after": "fine-tuned", **METHODS}
-        columns = ["loss_before", "loss_after", "unbiased", "global", "magnitude"]
-        table: pd.DataFrame = whole.join(dropped)[columns].rename(columns=names)
+        columns = {"loss_before": "start", "loss_after": "fine-tuned"}
+        columns |= {"unbiased": "DARE", "global": "q*, whole model", "magnitude": "largest entries"}
+        table: pd.DataFrame = whole.join(dropped)[list(columns)].rename(columns=columns)
         return table.reset_index()
