@@ -10,6 +10,7 @@ from scipy.optimize import OptimizeResult, root
 
 from ntpcompanion.linear.dynamics import flow as flow_module
 from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss
+from ntpcompanion.linear.dynamics.descent import descend
 from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
@@ -53,6 +54,27 @@ def test_it_is_the_flow_that_a_general_solver_finds(drawn, rng):
         rtol=1e-4,
         atol=1e-8,
     )
+
+
+def test_gradient_descent_tends_to_it_in_proportion_to_the_step(drawn, rng):
+    start, times = rng.standard_normal((5, 10)), (10, 100, 1000)
+    found = gradient_flow(drawn, np.log(times), start=start, tol=1e-9).weights
+
+    def weights(eta):
+        run = {
+            "learning_rate": eta,
+            "steps": round(times[-1] / eta),
+            "keep": [round(t / eta) for t in times],
+            "start": start,
+        }
+        return np.array(
+            [snapshot.weights for snapshot in descend(drawn, optimizer="gd", rng=rng, **run)]
+        )
+
+    coarse, fine = weights(0.04), weights(0.02)
+    assert np.abs(2 * fine - coarse - found).max() < 3e-6  # the error linear in the step is gone
+    assert np.allclose(coarse - found, 2 * (fine - found), rtol=0, atol=3e-6)
+    assert np.abs(fine - found).max() > 3e-5
 
 
 def test_a_smaller_tolerance_changes_as_little_as_it_says(drawn):
@@ -248,6 +270,12 @@ def test_the_switch_waits_for_the_smallest_curvature_at_the_limit(drawn):
     assert gradient_flow(drawn, [0.0]).quasi_steady_from == pytest.approx(
         math.log(1e3 / smallest), rel=1e-9
     )
+
+
+def test_curvatures_that_vanish_are_taken_as_rounding(drawn):
+    given = flow_module._Integration(DecomposedLoss(drawn), 1e-6)
+    given._use_curvature(np.diag([0.0, 0.25]))
+    assert given.curvatures == pytest.approx([0.25 * np.finfo(float).eps, 0.25], rel=1e-9, abs=0)
 
 
 def differences(velocity, state, step=1e-5):

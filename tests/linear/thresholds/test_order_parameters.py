@@ -91,6 +91,16 @@ def test_the_solution_is_the_smallest_over_covariances_of_the_largest_over_metri
         assert largest_ratio(bent, drawn) > least + 0.005
 
 
+def test_draws_have_the_second_moments_of_the_normal_law(rng):
+    distribution = weighted_supports([1.0, 1.0, 1.0], 1)
+    drawn = order_parameters._draw(distribution, 90, rng)
+    for support in distribution.supports:
+        xi = drawn.normals[(drawn.supports == support).all(axis=1)]
+        assert xi.mean(axis=0) == pytest.approx(np.zeros(3), abs=1e-12)
+        assert xi.T @ xi / len(xi) == pytest.approx(np.eye(3), abs=1e-12)
+    assert drawn.weight.sum() == pytest.approx(1)
+
+
 @pytest.mark.usefixtures("unchecked_shapes")
 @pytest.mark.parametrize(
     ("change", "message"),
