@@ -113,30 +113,8 @@ class LinearProblem:
 
 @checked
 def one_step(sample: Sample) -> Float[np.ndarray, " d"]:
-    """One step of gradient descent of learning rate 1 from 0 on the loss -Σ y wᵀx.
-
-    Parameters
-    ----------
-    sample
-        of n points in d dimensions.
-
-    Returns
-    -------
-    array (d,)
-        w = Σ y x. Cost O(n d).
-
-    Raises
-    ------
-    ValueError
-        `sample` is not a `Sample`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.uniform_convergence import one_step
-    >>> from ntpcompanion.generalization.uniform_convergence import Sample
-    >>> one_step(Sample(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1]))).tolist()
-    [-2.0, -2.0]
+    """The weights Σ y x: one step of gradient descent of rate 1 from 0 on the loss −Σ y wᵀx.
+    Raises ValueError for what is not a `Sample`.
     """
     return sample.labels @ sample.inputs
 

@@ -53,34 +53,10 @@ def unit_gain(parameters: Mapping[str, Tensor]) -> Float[Tensor, "*models"]:
 def balanced_trace(
     traces: Mapping[str, Float[Tensor, "*models"]], residual: Float[Tensor, "*models"]
 ) -> BalancedTrace:
-    """The trace at its minimum over the rescalings of `rescale`, from the parts of the trace that
-    belong to the groups of parameters.
-
-    A parameter that is e^{a·s} times as large has gradients e^{−a·s} times as large, so that after
-    a rescaling by s the trace is F(s) = Σ_g T_g e^{−2 a_g·s}: convex, and minimised by Newton's
-    method over all scales but that of the residual stream. This one needs a convention, as nothing
-    has to shrink when the stream grows, and F falls for ever (to `trace_infimum`): with `unit_gain`
-    no rescaling of the model changes the result.
-
-    Parameters
-    ----------
-    traces
-        T_g ≥ 0 of every group, named as by `squared_gradients`; each (…) with the same leading
-        axes.
-    residual
-        (…), the scale of the residual stream, from `unit_gain`.
-
-    Returns
-    -------
-    BalancedTrace
-        in float64.
-
-    Raises
-    ------
-    ValueError
-        groups of another network; traces that are negative or not finite; a trace without a
-        minimum: one that falls for ever along some rescaling, as where a layer's output weights are
-        zero.
+    """The minimum over the rescalings s of `rescale` of F(s) = Σ_g T_g e^{−2 a_g·s}, the trace
+    after a rescaling, by Newton. The scale of the residual stream, with which F falls for ever, is
+    fixed by `unit_gain` (`residual`). Raises ValueError for groups of another network, traces that
+    are negative or infinite, or no minimum.
     """
     layers = layers_of(traces, "traces")
     values, directions = _checked(traces, list(exponents(layers)))
