@@ -15,13 +15,8 @@ from ntpcompanion.validation import as_integer_array
 
 @dataclass(frozen=True)
 class OneSided:
-    """Second derivatives of the squared loss at zero loss along one line, exactly.
-
-    Fields
-    ------
-    forward, backward
-        the limits of 2 L(θ + ε d) / ε² as ε falls to 0 and as it rises to 0. They are equal for
-        every d where L has a Hessian.
+    """The limits of 2 L(θ + ε d) / ε² at zero loss as ε falls to 0 and rises to 0, exactly; they
+    are equal for every d where L has a Hessian.
     """
 
     forward: Fraction

@@ -15,36 +15,10 @@ from ntpcompanion.dyck.sentences import Even, Short, masked_support
 
 @checked
 def two_values(T: Even, spread: Fraction) -> Neurons:
-    """Condition (3) alone fails: three neurons, two of which take more than one positive value.
-
-    The neurons are (1 + a e_1; 0) and (1 − a e_1; 0) with coefficients 1/2, and −(1; 0), where a is
-    the spread. The first two are active on all inputs with f* = +1, with values 1 ± a where the
-    first bracket is visible, and their mean is 1. a = 0 is the transferable solution. The trace is
-    (1 + (r₊ + r₋)/2)/2 times the bound, with r±² = 1 ± 2a/T + a² (T − 1)/T.
-
-    Parameters
-    ----------
-    T
-        the length of a sentence, even.
-    spread
-        a, at least 0 and below 1, where the first pre-activation reaches zero.
-
-    Returns
-    -------
-    Neurons
-        the solution, in integers.
-
-    Raises
-    ------
-    ValueError
-        for an odd T, or a spread that is not a fraction from 0 to 1, 1 excluded.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from ntpcompanion.dyck.single_condition import two_values
-    >>> two_values(4, Fraction(1, 2)).directions[:, :4].tolist()
-    [[3, 2, 2, 2], [1, 2, 2, 2], [-2, -2, -2, -2]]
+    """Condition (3) alone fails: neurons (1 ± a e_1; 0) with coefficients 1/2, whose values are 1 ±
+    a where the first bracket is visible, and −(1; 0), a = `spread`. The trace is (1 + (r₊ +
+    r₋)/2)/2 times the bound, r±² = 1 ± 2a/T + a² (T − 1)/T. Raises ValueError for an odd T, or a
+    spread that is no fraction in [0, 1).
     """
     if not 0 <= spread < 1:
         raise ValueError(f"`spread` must be at least 0 and below 1, got {spread}.")

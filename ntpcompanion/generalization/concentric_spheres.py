@@ -18,17 +18,8 @@ FITTED = 0.99  # fraction of the sample that must reach the margin
 
 @dataclass(frozen=True, eq=False)
 class TwoLayerNet:
-    """A network with one hidden layer of rectified linear units and one output, in single
-    precision.
-
-    Fields
-    ------
-    inner, bias
-        (d, width) and (width,), of the hidden units.
-    outer, offset
-        (width,) and (), of the output.
-    epochs
-        of its training.
+    """A network with one hidden layer of rectified linear units (`inner` (d, width), `bias`) and
+    one output (`outer`, `offset`), in single precision.
     """
 
     inner: Float[np.ndarray, "d width"]
@@ -76,33 +67,8 @@ def draw_spheres(rng: np.random.Generator, m: Size, dim: Size) -> Sample:
 
 @checked
 def to_other_sphere(sample: Sample) -> Sample:
-    """The sample S′: each point is moved along its ray to the other sphere, with that one's label.
-
-    Both spheres are uniform and equally likely, so S′ has the distribution of S.
-
-    Parameters
-    ----------
-    sample
-        from the two spheres.
-
-    Returns
-    -------
-    Sample
-        as many points.
-
-    Raises
-    ------
-    ValueError
-        `sample` is not a `Sample`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.concentric_spheres import to_other_sphere
-    >>> from ntpcompanion.generalization.uniform_convergence import Sample
-    >>> moved = to_other_sphere(Sample(np.array([[1.0, 0.0]]), np.array([-1])))
-    >>> moved.inputs.round(3).tolist(), moved.labels.tolist()
-    ([[1.1, 0.0]], [1])
+    """The sample S′: each point is moved along its ray to the other sphere, with that one's label,
+    which leaves the distribution as it is. Raises ValueError for what is not a `Sample`.
     """
     factors = np.where(sample.labels == 1, INNER / OUTER, OUTER / INNER)
     inputs = (sample.inputs * factors[:, None]).astype(sample.inputs.dtype)

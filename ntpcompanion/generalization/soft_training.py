@@ -56,16 +56,9 @@ def _initial(inputs: Tensor, width: int, classes: int, generator: torch.Generato
 
 @dataclass(frozen=True, eq=False)
 class ConfidenceShift:
-    """How a student's confidence differs from its teacher's.
-
-    Fields
-    ------
-    slope
-        of the least-squares line of the student's log-odds of the teacher's top class against the
-        teacher's own. Above 1: the student exaggerates.
-    groups
-        mean difference of log-odds, student less teacher (nats), in groups of equal size from the
-        teacher's least confident points to its most confident ones.
+    """The slope of the student's log-odds of the teacher's top class against the teacher's own
+    (above 1 the student exaggerates), and their mean difference, student less teacher, in equal
+    groups from the least confident points to the most confident.
     """
 
     slope: float

@@ -15,14 +15,8 @@ from ntpcompanion.checks import Fraction, Length, Positive, Range, Size, checked
 
 @dataclass(frozen=True, eq=False)
 class StackedMLP:
-    """Perceptrons with ReLU activation, network i in row i of every tensor.
-
-    Fields
-    ------
-    weights
-        of each layer, (k, inputs, outputs).
-    biases
-        of each layer, (k, 1, outputs).
+    """Perceptrons with ReLU activation, network i in row i: weights (k, inputs, outputs) and biases
+    (k, 1, outputs) of each layer.
     """
 
     weights: tuple[Tensor, ...]
@@ -101,14 +95,9 @@ def draw_order(
     epochs: Size,
     batch_size: Annotated[int, Range(1, "count", "(`count`)")],
 ) -> Int[Tensor, "k steps batch"]:
-    """Rows 0 … count − 1 in a random order for each epoch, cut into batches; what is left of an
-    epoch after its last whole batch is left out.
-
-    Raises
-    ------
-    ValueError
-        no generator, fewer than one row or epoch, a batch that is empty or larger than the number
-        of rows.
+    """Rows 0 … count − 1 in a random order for each epoch, cut into whole batches; the rest is left
+    out. Raises ValueError for no generator, rows or epochs, a batch that is empty or larger than
+    `count`.
     """
     steps = count // batch_size
     rows = [

@@ -21,17 +21,9 @@ Logits = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class ParityQuestions:
-    """All strings of k bits and their parities.
-
-    Fields
-    ------
-    prefixes
-        (2^k, k + 1): k bits, then `ASK`.
-    answers
-        (2^k,): the exclusive or of the bits.
-    weights
-        (2^k,), probabilities: every number of ones from 0 to k is equally likely, and so is every
-        arrangement of as many ones.
+    """All strings of k bits, each with `ASK` behind it, and their parities. `weights` are
+    probabilities: every number of ones is equally likely, and so is every arrangement of as many
+    ones.
     """
 
     prefixes: Int[Tensor, "strings length"]

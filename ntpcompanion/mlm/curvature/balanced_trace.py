@@ -24,17 +24,9 @@ TOLERANCE = 1e-9  # of |∇F| / F at the minimum
 
 @dataclass(frozen=True, eq=False)
 class BalancedTrace:
-    """The trace at its minimum over rescalings, of one model or of each of a stack.
-
-    Fields
-    ------
-    value
-        (…), the minimum.
-    scales
-        (…, scales) where it is met, in the order of `scale_names`; logarithms.
-    gradient
-        (…), the length of the gradient in the scales at this point relative to `value`: the
-        certificate of the minimum, as the function is convex.
+    """The trace at its minimum over rescalings; `scales` are logarithms in the order of
+    `scale_names`, `gradient` the length of the gradient in them relative to `value`, a certificate
+    as the function is convex.
     """
 
     value: Float[Tensor, "*models"]
@@ -70,18 +62,9 @@ def balanced_trace(
 
 
 def trace_infimum(traces: Mapping[str, Float[Tensor, "*models"]]) -> Float[Tensor, "*models"]:
-    """The infimum of the trace over all rescalings, float64: as the residual stream grows, what
-    `first_norm`, the values, `out` and `down` add to the trace vanishes, and the rest is balanced.
-
-    Parameters
-    ----------
-    traces
-        as for `balanced_trace`.
-
-    Raises
-    ------
-    ValueError
-        as `balanced_trace`.
+    """The infimum of the trace over all rescalings: as the residual stream grows, what
+    `first_norm`, the values, `out` and `down` add vanishes, and the rest is balanced. Raises
+    ValueError as `balanced_trace`.
     """
     layers = layers_of(traces, "traces")
     vanishing = ("first_norm.", "value.", "out.", "down.")

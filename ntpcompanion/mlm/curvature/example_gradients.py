@@ -82,19 +82,7 @@ def sampled_labels(
     logits: Float[Tensor, "*n words"], uniforms: Float[Tensor, "*n"]
 ) -> Int[Tensor, "*n"]:
     """Labels with the distribution softmax(logits): the inverse of the cumulative distribution at
-    given uniform numbers, so that models that are compared share their randomness.
-
-    Parameters
-    ----------
-    logits
-        (…, words).
-    uniforms
-        (…), in [0, 1).
-
-    Returns
-    -------
-    Tensor
-        (…), integers from 0 to words − 1.
+    `uniforms` in [0, 1), so that models that are compared share their randomness.
     """
     cumulative = logits.detach().softmax(-1).cumsum(-1)
     passed = cumulative[..., :-1] <= (uniforms * cumulative[..., -1])[..., None]

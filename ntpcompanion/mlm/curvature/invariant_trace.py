@@ -30,17 +30,9 @@ Squares = dict[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class InvariantTrace:
-    """The trace at its minimum over symmetries, of one network or of each of a stack.
-
-    Fields
-    ------
-    value
-        (…), the minimum.
-    symmetry
-        where it is met.
-    gradient
-        (…), the certificate: the length of the gradient in the logarithms of gains and maps and in
-        the shifts (in units of the output that they are added to), relative to `value`.
+    """The trace at its minimum over symmetries; `gradient` is the certificate: the length of the
+    gradient in the logarithms of gains and maps and in the shifts (in units of the output),
+    relative to `value`.
     """
 
     value: Float[Tensor, "*models"]

@@ -110,21 +110,9 @@ def _distributions(labels: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class LogisticFit:
-    """Weights and biases of k problems, with a certificate.
-
-    Fields
-    ------
-    weights, bias
-        the logits of features x are x W + b.
-    gradient_norm
-        Euclidean norm of the gradient of the objective in (W, b) at the solution, computed afresh
-        there.
-    loss
-        the objective at the solution, in nats, in float64.
-    iterations
-        of the slowest problem.
-    tolerance
-        of the gradient's norm, as asked for.
+    """Weights and biases of k problems, logits x W + b, with a certificate: the Euclidean norm of
+    the gradient in (W, b), computed afresh. `loss` is the objective in nats, `iterations` those of
+    the slowest problem.
     """
 
     weights: Float[Tensor, "k d classes"]

@@ -23,16 +23,9 @@ DECODER_BIAS = "bias"  # the features do not depend on it
 
 @dataclass(frozen=True, eq=False)
 class FineTuned:
-    """What fine-tuned networks reach.
-
-    Fields
-    ------
-    halfway, final
-        accuracy after half of the epochs, rounded down, and after all of them, by the exact
-        posterior: the mean probability of the guessed class. Their difference says whether the
-        training has converged.
-    training_loss
-        mean cross-entropy on the training sentences at the end, in nats.
+    """Mean probability of the guessed class by the exact posterior after half of the epochs,
+    rounded down, and after all: their difference says whether the training has converged.
+    `training_loss` is in nats.
     """
 
     halfway: Float[Tensor, " models"]

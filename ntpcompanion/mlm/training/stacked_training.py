@@ -24,17 +24,9 @@ from ntpcompanion.networks.stack import Parameters, Stack, functional_logits
 
 @dataclass(frozen=True, eq=False)
 class StackedTerm:
-    """What is minimized beside the loss of the masked words: weight · value, for each network.
-
-    Fields
-    ------
-    weights
-        (models,), the factors; negative ones maximize the value.
-    draw
-        of the number of a step: what the value depends on besides, tensors (models, …).
-    value
-        of the shape and the parameters of one network, its sentences and masked positions, and its
-        part of what was drawn: a scalar.
+    """What is minimized beside the loss: weights · value, a negative weight (models,) maximizes.
+    `draw(step)` makes tensors (models, …); `value` takes the shape and parameters of one network,
+    its sentences, masked positions and part of the draw.
     """
 
     weights: Float[Tensor, " models"]
@@ -44,17 +36,8 @@ class StackedTerm:
 
 @dataclass(frozen=True, eq=False)
 class StackedState:
-    """Where a stack is.
-
-    Fields
-    ------
-    step
-        updates made.
-    stack
-        as it is now: the next state changes it.
-    loss, term
-        (models,) mean training loss in nats and mean second term since the state before; NaN if
-        there was no step since.
+    """Where a stack is after `step` updates; the next state changes `stack`. `loss` (nats) and
+    `term` are means (models,) since the state before; NaN if there was no step since.
     """
 
     step: int
