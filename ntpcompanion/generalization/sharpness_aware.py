@@ -183,28 +183,8 @@ def gini(
         Is(lambda weights: np.sum(np.asarray(weights), -1).all(), "not be all 0"),
     ],
 ) -> Float[np.ndarray, "..."]:
-    """How uneven weights are: 0 if all are equal, 1 − 1/n if one of n has everything.
-
-    Parameters
-    ----------
-    weights
-        (..., n), not negative, with a positive sum.
-
-    Returns
-    -------
-    (...) array
-        Gini's coefficient: twice the area between the Lorenz curve and the diagonal.
-
-    Raises
-    ------
-    ValueError
-        negative weights, or weights that are not finite or all zero.
-
-    Examples
-    --------
-    >>> from ntpcompanion.generalization.sharpness_aware import gini
-    >>> gini([[1, 1], [0, 1]]).tolist()
-    [0.0, 0.5]
+    """Gini's coefficient of weights: 0 if all are equal, 1 − 1/n if one of n has everything. Raises
+    ValueError for weights that are negative, infinite or all zero.
     """
     ordered = np.sort(as_array("weights", weights), axis=-1)
     n = ordered.shape[-1]
