@@ -34,17 +34,10 @@ NewtonStep = Callable[..., Float[np.ndarray, "r V"]]
 
 @dataclass(frozen=True, eq=False)
 class ImpliedSupport:
-    """Which tokens have a positive probability in the implied table, with proofs on both sides.
-
-    Fields
-    ------
-    mask
-        (m, V), the supports of p̃.
-    certificates
-        for each enlargement of the supports a Γ, (m, V), that proves it: EᵀΓ = 0, Γ1 = 0, not
-        positive off the supports so far, and negative at the tokens that are added.
-    separating
-        W^d, (V, d): ties on `mask`, margins of at least 1 off it. None if nothing is off it.
+    """Supports (m, V) of the implied table, with proofs on both sides: a Γ with EᵀΓ = 0, Γ1 = 0 for
+    each enlargement, not positive off the supports so far and negative at what is added; and a
+    decoder `separating` with ties on `mask` and margins of at least 1 off it, None if nothing is
+    off it.
     """
 
     mask: Bool[np.ndarray, "m V"]
