@@ -101,26 +101,10 @@ def finetune(
     learning_rate: float,
     pull: float = 0.0,
 ) -> tuple[Delta, list[float]]:
-    """Train the linear layers of a model in place, by AdamW without weight decay, a step for each
-    batch of rows.
-
-    Parameters
-    ----------
-    model
-        a causal language model of transformers; all other parameters stay.
-    rows
-        batches of tokens.
-    learning_rate
-        the largest: it rises over the first tenth of the steps and falls linearly to 0.
-    pull
-        λ of a decoupled step back to the start after each step of AdamW: θ ← θ − η λ (θ − θ₀) / r,
-        where r is the root mean square of the gradients of that matrix by AdamW's second moments
-        (DAREx-L2, as we read it; whether its mean is over one matrix we do not know).
-
-    Returns
-    -------
-    tuple of Delta and list of float
-        the change, and the loss at each step, in nats.
+    """Train the linear layers of a causal model in place by AdamW, a step for each batch of tokens;
+    the rate rises over a tenth of the steps, then falls to 0. Returns the change and the losses, in
+    nats. `pull` is λ of θ ← θ − η λ (θ − θ₀) / r, r the root mean square of that matrix's gradients
+    by AdamW (DAREx-L2, as we read it; whether its mean is over one matrix we do not know).
     """
     layers = linear_layers(model)
     weights = {name: layer.weight for name, layer in layers.items()}

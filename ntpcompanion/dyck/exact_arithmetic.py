@@ -160,23 +160,8 @@ class SignRule:
 def sign_rule(
     neurons: Neurons, z: Int[np.ndarray, "N d"], targets: Int[np.ndarray, " N"]
 ) -> SignRule:
-    """Check Fact D.2 (Liu et al. 2023), which holds for solutions that attain the bound, for given
-    neurons and inputs by enumeration.
-
-    Parameters
-    ----------
-    neurons
-        neurons with integer weights.
-    z
-        (N, d), all inputs.
-    targets
-        (N,), f* = ±1 of each input.
-
-    Returns
-    -------
-    SignRule
-        whether every neuron is off on the inputs of the other sign, and whether every neuron with
-        v_j ≠ 0 is on for some input. In exact integers.
+    """Check Fact D.2 (Liu et al. 2023), which holds for solutions that attain the bound, by
+    enumeration in exact integers; `targets` are f* = ±1 of the inputs z.
     """
     silent, dead = True, False
     for part in neurons.blocks(len(z)):

@@ -15,13 +15,8 @@ from ntpcompanion.validation import as_integer_array
 
 @dataclass(frozen=True)
 class OneSided:
-    """Second derivatives of the squared loss at zero loss along one line, exactly.
-
-    Fields
-    ------
-    forward, backward
-        the limits of 2 L(θ + ε d) / ε² as ε falls to 0 and as it rises to 0. They are equal for
-        every d where L has a Hessian.
+    """The limits of 2 L(θ + ε d) / ε² at zero loss as ε falls to 0 and rises to 0, exactly; they
+    are equal for every d where L has a Hessian.
     """
 
     forward: Fraction
@@ -35,44 +30,10 @@ def one_sided_second_derivatives(
     directions: Int[np.ndarray, "{len(neurons.numerators)} d"],
     numerators: Int[np.ndarray, "{len(neurons.numerators)}"],
 ) -> OneSided:
-    """Second derivatives of the loss along the line (v_j + ε dv_j, c_j + ε dc_j), from both sides.
-
-    To first order in ε > 0 the value f(z) changes by ε g(z), where a neuron that is on contributes
-    dc_j (v_j·z) + c_j (dv_j·z), one with v_j·z = 0 contributes c_j σ(dv_j·z), and one that is off
-    contributes nothing. The limit is the mean of 2 g². For ε < 0 the line is followed in the
-    direction −d.
-
-    Parameters
-    ----------
-    neurons
-        a solution of zero loss.
-    z
-        (N, d), all inputs, equally likely.
-    directions
-        (m, d), the integers dv_j.
-    numerators
-        (m,), the integers dc_j · `neurons.denominator`.
-
-    Returns
-    -------
-    OneSided
-        the two limits, as fractions.
-
-    Raises
-    ------
-    ValueError
-        steps of another shape than the neurons.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.dyck import masked_support, three_neurons
-    >>> from ntpcompanion.dyck.kinks import one_sided_second_derivatives
-    >>> neurons, z = three_neurons(4, "random"), masked_support(4, "random")[0].sum(axis=1)
-    >>> counting = np.zeros_like(neurons.directions)
-    >>> counting[0, :4] = 1
-    >>> one_sided_second_derivatives(neurons, z, counting, np.array([0, 2, 0]))
-    OneSided(forward=Fraction(5, 2), backward=Fraction(7, 4))
+    """Second derivatives of the loss, as fractions, along (v_j + ε dv_j, c_j + ε dc_j) from both
+    sides: the mean of 2 g², where a neuron that is on adds dc_j (v_j·z) + c_j (dv_j·z) to g and one
+    with v_j·z = 0 c_j σ(dv_j·z); for ε < 0 in the direction −d. `numerators` are dc_j ·
+    `neurons.denominator`. Raises ValueError for steps of another shape.
     """
     directions = as_integer_array("directions", directions)
     numerators = as_integer_array("numerators", numerators)

@@ -131,28 +131,11 @@ def follow_label_noise(
     mask_sign: MaskSign = "random",
     snapshots: Snapshots = 21,
 ) -> ValleyPath:
-    """θ ← θ − η ∇ mean_i (f(x_i) − f*(x_i) − σ ξ_i)², with a fresh batch of inputs and standard
-    normal ξ_i at every step.
-
-    At zero loss the covariance of the gradient is (2σ²/B) ∇²L, where the mechanism of section 4 of
-    the paper has ∇²L: the drift is that of `follow_trace_flow` with time t = η² σ²/B a step.
-    Without label noise every gradient vanishes at zero loss, and SGD stays where it is: on this
-    noiseless loss it does not select the flattest solution.
-
-    Parameters
-    ----------
-    label_noise
-        σ; 0 for plain SGD.
-    start, mask_sign, snapshots
-        as for `follow_trace_flow`.
-
-    Raises
-    ------
-    ValueError
-        attention that is not uniform, a rate, number of steps, batch or snapshots that is too
-        small, label noise below 0 or not finite.
-    RuntimeError
-        no zero loss near the start or a kept state: the steps, or the noise, are too large.
+    """θ ← θ − η ∇ mean_i (f(x_i) − f*(x_i) − σ ξ_i)², a fresh batch a step: at zero loss the
+    covariance is (2σ²/B) ∇²L, so that the drift is that of `follow_trace_flow` with t = η² σ²/B a
+    step. Raises ValueError for attention that is not uniform or arguments out of range;
+    RuntimeError for no zero loss near the start or a kept state: the steps, or the noise, are too
+    large.
     """
     layer = ValueLayer(start, mask_sign)
 
@@ -175,22 +158,8 @@ def follow_regularized_adam(
     snapshots: Snapshots = 21,
 ) -> ValleyPath:
     """`torch.optim.Adam` on E(f − f*)² + λ E‖∇f‖², all inputs at every step; learning rate and λ
-    fall linearly to zero, the loss with them.
-
-    Parameters
-    ----------
-    penalty
-        λ at the first step.
-    start, mask_sign, snapshots
-        as for `follow_trace_flow`.
-
-    Raises
-    ------
-    ValueError
-        attention that is not uniform, a rate, number of steps or penalty that is not positive,
-        fewer than 2 snapshots.
-    RuntimeError
-        no zero loss near the start or a kept state.
+    (`penalty` at first) fall linearly to zero. Raises ValueError for attention that is not uniform
+    or arguments out of range; RuntimeError for no zero loss near the start or a kept state.
     """
     import torch  # takes a second, for Adam only
 

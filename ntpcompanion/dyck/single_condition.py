@@ -15,36 +15,10 @@ from ntpcompanion.dyck.sentences import Even, Short, masked_support
 
 @checked
 def two_values(T: Even, spread: Fraction) -> Neurons:
-    """Condition (3) alone fails: three neurons, two of which take more than one positive value.
-
-    The neurons are (1 + a e_1; 0) and (1 − a e_1; 0) with coefficients 1/2, and −(1; 0), where a is
-    the spread. The first two are active on all inputs with f* = +1, with values 1 ± a where the
-    first bracket is visible, and their mean is 1. a = 0 is the transferable solution. The trace is
-    (1 + (r₊ + r₋)/2)/2 times the bound, with r±² = 1 ± 2a/T + a² (T − 1)/T.
-
-    Parameters
-    ----------
-    T
-        the length of a sentence, even.
-    spread
-        a, at least 0 and below 1, where the first pre-activation reaches zero.
-
-    Returns
-    -------
-    Neurons
-        the solution, in integers.
-
-    Raises
-    ------
-    ValueError
-        for an odd T, or a spread that is not a fraction from 0 to 1, 1 excluded.
-
-    Examples
-    --------
-    >>> from fractions import Fraction
-    >>> from ntpcompanion.dyck.single_condition import two_values
-    >>> two_values(4, Fraction(1, 2)).directions[:, :4].tolist()
-    [[3, 2, 2, 2], [1, 2, 2, 2], [-2, -2, -2, -2]]
+    """Condition (3) alone fails: neurons (1 ± a e_1; 0) with coefficients 1/2, whose values are 1 ±
+    a where the first bracket is visible, and −(1; 0), a = `spread`. The trace is (1 + (r₊ +
+    r₋)/2)/2 times the bound, r±² = 1 ± 2a/T + a² (T − 1)/T. Raises ValueError for an odd T, or a
+    spread that is no fraction in [0, 1).
     """
     if not 0 <= spread < 1:
         raise ValueError(f"`spread` must be at least 0 and below 1, got {spread}.")
@@ -56,31 +30,9 @@ def two_values(T: Even, spread: Fraction) -> Neurons:
 
 @checked
 def mask_as_bias(T: Even) -> Neurons:
-    """Condition (4) alone fails: three neurons, of which some with u > 0 and some with u < 0 are
-    active on the same inputs.
-
-    The neurons are (0; 1) and (0; −1) with coefficient 1, and −(1; 0) with coefficient −2. For
-    either sign of the mask exactly one of the first two is active and has the value 1, so that they
-    act as a bias, f = 1 − 2 σ(−f*). Each neuron has one positive value. The trace is twice the
-    bound. On strings without a mask the first two are silent.
-
-    Parameters
-    ----------
-    T
-        the length of a sentence, even.
-
-    Returns
-    -------
-    Neurons
-        the solution, in integers. Raises ValueError for an odd T.
-
-    Examples
-    --------
-    >>> from ntpcompanion.dyck import masked_support
-    >>> from ntpcompanion.dyck.single_condition import mask_as_bias
-    >>> inputs, targets = masked_support(4, "random")
-    >>> mask_as_bias(4).error(inputs.sum(axis=1), targets)
-    Fraction(0, 1)
+    """Condition (4) alone fails: neurons (0; 1) and (0; −1) with coefficient 1, of which the mask
+    turns on one, act as a bias for −(1; 0) with coefficient −2: f = 1 − 2 σ(−f*). The trace is
+    twice the bound. Raises ValueError for an odd T.
     """
     ones, none = np.ones(T, dtype=np.int64), np.zeros(T, dtype=np.int64)
     directions = np.array([np.r_[none, ones], np.r_[none, -ones], np.r_[-ones, none]])
@@ -89,37 +41,10 @@ def mask_as_bias(T: Even) -> Neurons:
 
 @checked
 def first_position_attention(T: Short, weight: Probability) -> Parameters:
-    """Condition (5) alone fails: two neurons and attention that is not uniform but the same for all
-    inputs.
-
-    The first position has the attention weight p, every other one (1 − p)/(T − 1), also where the
-    first position is masked. Two neurons ±(1/p, (T − 1)/(1 − p), …; 0) undo the weights. ‖h‖ is the
-    same for all inputs, so that conditions (3) and (4) hold: (9) alone costs the factor √(T (p² +
-    (1 − p)²/(T − 1))). The gradient in W_Q and W_K, which (6) drops, is not zero either.
-
-    Parameters
-    ----------
-    T
-        the length of a sentence, even.
-    weight
-        p, above 0 and below 1; 1/T is uniform attention.
-
-    Returns
-    -------
-    a `Parameters`
-        θ, balanced.
-
-    Raises
-    ------
-    ValueError
-        for an odd T, one out of range, or a weight that is not between 0 and 1.
-
-    Examples
-    --------
-    >>> from ntpcompanion.dyck import masked_support, squared_loss
-    >>> from ntpcompanion.dyck.single_condition import first_position_attention
-    >>> squared_loss(first_position_attention(4, 0.5), *masked_support(4, "random")) < 1e-24
-    True
+    """Condition (5) alone fails: the first position has attention p, every other one (1 − p)/(T −
+    1), and two neurons ±(1/p, (T − 1)/(1 − p), …; 0) undo that. (9) alone costs the factor √(T (p²
+    + (1 − p)²/(T − 1))); gradients in W_Q and W_K, which (6) drops, are not zero. Raises ValueError
+    for an odd T, one out of range, or a weight that is not between 0 and 1.
     """
     inputs = masked_support(T, "random")[0]
     logit = np.log(weight * (T - 1) / (1 - weight))

@@ -11,40 +11,9 @@ from ntpcompanion.dyck.sentences import Even
 
 @checked
 def stein_features(T: Even, width: Size, rng: np.random.Generator) -> Parameters:
-    """Rows w_j of W_V from N(0, I_{2T}) and output weights that make f an average of m independent
-    terms with mean f*, under uniform attention.
-
-    With b = (1_T; 0), Stein's identity gives E[2 (b·w) σ(w·z)] = b·z, which is f* on masked inputs
-    and on strings. So u_j = (2T/m) b·w_j, where T undoes the 1/T of uniform attention: f(z) = (2/m)
-    Σ_j (b·w_j) σ(w_j·z).
-
-    Parameters
-    ----------
-    T
-        the length of a sentence, even.
-    width
-        m, the number of neurons.
-    rng
-        draws the rows of W_V.
-
-    Returns
-    -------
-    a `Parameters`
-        θ, of small but positive loss: (2T² + 3)/m on average, see `single_neuron_variance`.
-
-    Raises
-    ------
-    ValueError
-        an odd T, no neurons.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.dyck import masked_support, squared_loss
-    >>> from ntpcompanion.dyck.stein import stein_features
-    >>> solution = stein_features(4, 100_000, np.random.default_rng(0))
-    >>> squared_loss(solution, *masked_support(4, "random")) < 0.002
-    True
+    """Neurons w_j ~ N(0, I_{2T}), u_j = (2T/m) b·w_j with b = (1_T; 0): by Stein's identity f is an
+    average of m independent terms with mean f* under uniform attention. The mean loss is (2T² +
+    3)/m, see `single_neuron_variance`. Raises ValueError for an odd T, no neurons.
     """
     rows = rng.standard_normal((width, 2 * T))
     return uniform_attention(rows, 2 * T / width * rows[:, :T].sum(1))

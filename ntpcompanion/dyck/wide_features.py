@@ -23,27 +23,9 @@ RIDGE = 1 - 2 / np.pi
 
 @checked
 def arc_cosine_kernel(T: Even) -> Float[np.ndarray, " T_plus_1"]:
-    """E σ(α·s) σ(α·s') over α ~ N(0, I_T) for two strings that differ at 0, 1, …, T positions.
-
-    (T/2π)(sin φ + (π − φ) cos φ) with cos φ = s·s'/T. The mask's coordinates are zero downstream,
-    so that this is the kernel of the features of `random_features`, divided by their number, as the
-    number grows. ValueError for an odd T.
-
-    Parameters
-    ----------
-    T
-        the length of a string, even.
-
-    Returns
-    -------
-    (T + 1,) array
-        the kernel, by the number of positions at which the strings differ.
-
-    Examples
-    --------
-    >>> from ntpcompanion.dyck.wide_features import arc_cosine_kernel
-    >>> arc_cosine_kernel(4)[[0, -1]].round(12).tolist()  # E σ(g)² = T/2, and σ(g) σ(−g) = 0
-    [2.0, 0.0]
+    """E σ(α·s) σ(α·s') over α ~ N(0, I_T), by the number of positions 0 … T at which two strings
+    differ: (T/2π)(sin φ + (π − φ) cos φ), cos φ = s·s'/T; the limit of the kernel of
+    `random_features`. Raises ValueError for an odd T.
     """
     cosine = 1 - 2 * np.arange(T + 1) / T
     angle = np.arccos(cosine)
@@ -68,46 +50,10 @@ def squared_kernel(T: Even) -> Float[np.ndarray, " T_plus_1"]:
 def wide_learning_curve(
     T: Even, sizes: Sizes, draws: Draws, rng: np.random.Generator
 ) -> LearningCurve:
-    """Least-norm heads on random features of infinite width after n independent strings of length
-    T; the error is exact for each draw.
-
-    The head is Σ_i c_i K(·, s_i) with K c = f*. As the kernel has the slope E_r K(s, r) f*(r) =
-    f*(s)/4, its mean squared error over all strings is cᵀ K₂ c − c·f*/2 + T, K₂ of
-    `squared_kernel`.
-
-    Parameters
-    ----------
-    T
-        the length of a string, even; 160 is fine, because strings are drawn and never enumerated.
-    sizes
-        numbers n of strings; smaller samples are parts of larger ones.
-    draws
-        how many samples, at least 2.
-    rng
-        draws the strings.
-
-    Returns
-    -------
-    LearningCurve
-        for every size the mean error as a fraction of the variance T, and the fraction of draws
-        with an error below 1e-12, with standard errors.
-
-    Raises
-    ------
-    ValueError
-        an odd T, no sizes, one below 1, fewer than 2 draws.
-
-    Notes
-    -----
-    O(draws n³ + T³). 320 strings of length 80: 20 ms a draw.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.dyck.wide_features import wide_learning_curve
-    >>> curve = wide_learning_curve(20, [20, 80], draws=10, rng=np.random.default_rng(0))
-    >>> bool(curve.error[0] > 0.2), bool(curve.error[1] < 0.03)
-    (True, True)
+    """Least-norm heads on random features of infinite width after n strings of length T; exact for
+    each draw: cᵀ K₂ c − c·f*/2 + T with K c = f* and K₂ of `squared_kernel`, as E_r K(s, r) f*(r) =
+    f*(s)/4. Errors are fractions of the variance T. O(draws n³ + T³). Raises ValueError for an odd
+    T, no sizes, one below 1, fewer than 2 draws.
     """
     kernel, squared = arc_cosine_kernel(T), squared_kernel(T)
     strings = rng.choice(np.array([-1, 1]), (draws, max(sizes), T))
@@ -117,31 +63,10 @@ def wide_learning_curve(
 
 @checked
 def limiting_error(strings_per_position: Positive) -> float:
-    """What the mean error of wide random features tends to as T → ∞ with n/T held fixed, as a
-    fraction of the variance.
-
-    Two random strings are almost orthogonal, so that the kernel matrix becomes a constant, plus
-    S Sᵀ/4, plus T (1/4 − 1/(2π)) on the diagonal: everything beyond the linear part acts as a ridge
-    δ T, δ = 1 − 2/π in units of the slope. The error of a ridge regression of a linear target
-    without noise is the mean of δ²/(x + δ)² over the eigenvalues x of SᵀS/T, whose distribution is
-    that of Marchenko and Pastur: with the positive root μ of δμ² + (δ + n/T − 1)μ − 1 = 0, it is δ²
-    (μ² + μ)/(2δμ + δ + n/T − 1).
-
-    Parameters
-    ----------
-    strings_per_position
-        n/T, positive.
-
-    Returns
-    -------
-    float
-        the limit, between 0 and 1. Raises ValueError for a ratio that is not positive.
-
-    Examples
-    --------
-    >>> from ntpcompanion.dyck.wide_features import limiting_error
-    >>> round(limiting_error(1.0), 3), round(limiting_error(4.0), 3)
-    (0.289, 0.014)
+    """The limit of the mean error of wide random features as T → ∞ with n/T fixed, as a fraction of
+    the variance: all beyond the linear part of the kernel acts as a ridge δ = 1 − 2/π on a linear
+    target (Marchenko and Pastur). With the positive root μ of δμ² + (δ + n/T − 1)μ − 1 = 0 it is δ²
+    (μ² + μ)/(2δμ + δ + n/T − 1). Raises ValueError for a ratio that is not positive.
     """
     ratio = strings_per_position
     linear = RIDGE + ratio - 1

@@ -121,30 +121,10 @@ def softmax_product(distribution: Sequence[Positive], a: Sequence[NotZero]) -> T
 def masked_network(
     rng: np.random.Generator, probability: Float[Tensor, "*words"], *, width: Size = 16
 ) -> ToyModel:
-    """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that gives the masked conditionals of a language exactly.
-
-    Inputs are all sentences with one word masked, as one-hot vectors of (word or mask) at every
-    position. The start is the nearest minimizer to random parameters that Gauss–Newton finds.
-
-    Parameters
-    ----------
-    rng
-        draws the parameters from which the minimizer is searched.
-    probability
-        (V, …, V) with T axes: of every sentence of T words, see `sentence_table` in languages.
-    width
-        of the hidden layer.
-
-    Returns
-    -------
-    ToyModel
-
-    Raises
-    ------
-    ValueError
-        a width below 1, probabilities that are not positive or do not sum to 1.
-    RuntimeError
-        no minimizer is found: make `width` larger.
+    """A network tanh(X W₁ᵀ + b₁) W₂ᵀ + b₂ that has the masked conditionals of `sentence_table`
+    exactly, for one-hot sentences with one word masked: the minimizer that Gauss–Newton reaches
+    from random parameters. Raises ValueError for a width below 1 or no positive probabilities of
+    sum 1, RuntimeError for no minimizer: make `width` larger.
     """
     inputs, distributions, weight = _masked_conditionals(probability.double().numpy())
     vocab, length = probability.shape[0], probability.ndim

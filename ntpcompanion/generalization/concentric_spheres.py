@@ -18,17 +18,8 @@ FITTED = 0.99  # fraction of the sample that must reach the margin
 
 @dataclass(frozen=True, eq=False)
 class TwoLayerNet:
-    """A network with one hidden layer of rectified linear units and one output, in single
-    precision.
-
-    Fields
-    ------
-    inner, bias
-        (d, width) and (width,), of the hidden units.
-    outer, offset
-        (width,) and (), of the output.
-    epochs
-        of its training.
+    """A network with one hidden layer of rectified linear units (`inner` (d, width), `bias`) and
+    one output (`outer`, `offset`), in single precision.
     """
 
     inner: Float[np.ndarray, "d width"]
@@ -63,34 +54,9 @@ class TwoLayerNet:
 
 @checked
 def draw_spheres(rng: np.random.Generator, m: Size, dim: Size) -> Sample:
-    """Draw points uniformly from two concentric spheres, of radius 1 (label -1) and 1.1 (label 1).
-
-    Parameters
-    ----------
-    rng
-        of directions and labels.
-    m
-        number of points.
-    dim
-        of the space.
-
-    Returns
-    -------
-    Sample
-        in single precision; labels are fair coins.
-
-    Raises
-    ------
-    ValueError
-        no generator, or sizes below 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.concentric_spheres import draw_spheres
-    >>> sample = draw_spheres(np.random.default_rng(0), 4, 3)
-    >>> sample.labels.tolist(), [f"{np.linalg.norm(x):.2f}" for x in sample.inputs]
-    ([1, 1, 1, -1], ['1.10', '1.10', '1.10', '1.00'])
+    """Draw points uniformly from two concentric spheres, of radius 1 (label −1) and 1.1 (label 1);
+    labels are fair coins, numbers single precision. Raises ValueError for no generator, or sizes
+    below 1.
     """
     labels = rng.choice(np.array([-1, 1]), m)
     directions = rng.standard_normal((m, dim))
@@ -101,33 +67,8 @@ def draw_spheres(rng: np.random.Generator, m: Size, dim: Size) -> Sample:
 
 @checked
 def to_other_sphere(sample: Sample) -> Sample:
-    """The sample S′: each point is moved along its ray to the other sphere, with that one's label.
-
-    Both spheres are uniform and equally likely, so S′ has the distribution of S.
-
-    Parameters
-    ----------
-    sample
-        from the two spheres.
-
-    Returns
-    -------
-    Sample
-        as many points.
-
-    Raises
-    ------
-    ValueError
-        `sample` is not a `Sample`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.concentric_spheres import to_other_sphere
-    >>> from ntpcompanion.generalization.uniform_convergence import Sample
-    >>> moved = to_other_sphere(Sample(np.array([[1.0, 0.0]]), np.array([-1])))
-    >>> moved.inputs.round(3).tolist(), moved.labels.tolist()
-    ([[1.1, 0.0]], [1])
+    """The sample S′: each point is moved along its ray to the other sphere, with that one's label,
+    which leaves the distribution as it is. Raises ValueError for what is not a `Sample`.
     """
     factors = np.where(sample.labels == 1, INNER / OUTER, OUTER / INNER)
     inputs = (sample.inputs * factors[:, None]).astype(sample.inputs.dtype)
@@ -145,46 +86,9 @@ def train_two_layers(
     margin: Positive = 1.0,
     epochs: Size = 1_000,
 ) -> TwoLayerNet:
-    """Train a network by SGD until 99 % of the sample have a margin.
-
-    Parameters
-    ----------
-    rng
-        of the initial weights (Gaussian, variance 2 over the number of inputs of a unit) and of the
-        order of the points.
-    sample
-        to fit, n points in d dimensions.
-    width
-        number of hidden units.
-    learning_rate
-        constant.
-    batch_size
-        points of a step.
-    margin
-        y f(x) that 99 % of the points reach at the end.
-    epochs
-        at most.
-
-    Returns
-    -------
-    TwoLayerNet
-        of the first epoch at whose end the points have their margin, or of the last one. Cost
-        O(n d width) for an epoch.
-
-    Raises
-    ------
-    ValueError
-        no generator or `Sample`, sizes below 1, a rate or margin that is not positive.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.concentric_spheres import draw_spheres, train_two_layers
-    >>> rng = np.random.default_rng(0)
-    >>> sample = draw_spheres(rng, 20, 10)
-    >>> net = train_two_layers(rng, sample, width=100, learning_rate=0.5)
-    >>> net.error(sample)
-    0.0
+    """Train a network by SGD to the end of the first epoch at which 99 % of the sample have y f(x)
+    ≥ `margin`, or for `epochs`. Raises ValueError for no generator or `Sample`, sizes below 1, a
+    rate or margin that is not positive.
     """
     rate = np.float32(learning_rate)
     data = replace(sample, inputs=sample.inputs.astype(np.float32))

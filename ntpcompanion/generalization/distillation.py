@@ -134,33 +134,10 @@ def effective_time(
 def filter_risk(
     fractions: Annotated[ArrayLike, Shape("*times n")], *, signal: Squares, noise: Squares
 ) -> Float[np.ndarray, "..."]:
-    """The expected squared error of predictions on the training inputs against the noiseless
-    targets: Σ_i (1 − a_i)² c_i + a_i² v_i.
-
-    Parameters
-    ----------
-    fractions
-        a (..., n), what each filter keeps of the target along each eigenvector.
-    signal
-        c (n,), squared components of the noiseless targets, not negative.
-    noise
-        v (n,), variances of the noise along the eigenvectors, not negative.
-
-    Returns
-    -------
-    (...) array
-        one risk for each filter: bias plus variance, in squared units of the targets.
-
-    Raises
-    ------
-    ValueError
-        other shapes, entries that are not finite, a negative signal or noise.
-
-    Examples
-    --------
-    >>> from ntpcompanion.generalization.distillation import filter_risk
-    >>> filter_risk([[1, 1], [1, 0]], signal=[4, 0], noise=[0.1, 0.1]).tolist()
-    [0.2, 0.1]
+    """The expected squared error on the training inputs against the noiseless targets, Σ_i (1 −
+    a_i)² c_i + a_i² v_i: a the fractions that a filter keeps, c squared components of the targets,
+    v variances of the noise. Raises ValueError for other shapes, infinite entries, a negative
+    signal or noise.
     """
     factors = as_array("fractions", fractions)
     squares, variances = as_array("signal", signal), as_array("noise", noise)

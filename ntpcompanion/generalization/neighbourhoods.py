@@ -13,34 +13,9 @@ from ntpcompanion.validation import as_array
 
 @checked
 def box_overlap(centres: Annotated[ArrayLike, Shape("n")], half_width: Positive) -> float:
-    """ρ_S = ∫ (1/m Σ_x p_x(x')²)^(1/2) dx' for neighbourhoods U[x − h, x + h] on the line.
-
-    Parameters
-    ----------
-    centres
-        (m,), the sample S.
-    half_width
-        of each neighbourhood, h.
-
-    Returns
-    -------
-    float
-        from 1, if all neighbourhoods coincide, to √m, if no two overlap.
-
-    Raises
-    ------
-    ValueError
-        centres that are not finite vector, a width that is not positive.
-
-    Notes
-    -----
-    Where k boxes overlap the integrand is (k/m)^(1/2)/(2h): exact from the sorted ends, O(m log m).
-
-    Examples
-    --------
-    >>> from ntpcompanion.generalization.neighbourhoods import box_overlap
-    >>> box_overlap([0, 10, 20, 30], half_width=1), box_overlap([5, 5], half_width=1)
-    (2.0, 1.0)
+    """ρ_S = ∫ (1/m Σ_x p_x(x')²)^(1/2) dx' for neighbourhoods U[x − h, x + h] on the line, exactly:
+    from 1, where all coincide, to √m. Raises ValueError for centres that are no finite vector, a
+    width that is not positive.
     """
     points, h = as_array("centres", centres), half_width
     ends = np.concatenate([points - h, points + h])

@@ -69,37 +69,9 @@ def ascended(
     *,
     last_layer: bool = False,
 ) -> FeatureModel:
-    """The model at SAM's second point, θ + ρ g/‖g‖: there SAM takes the gradient that it steps by.
-
-    Parameters
-    ----------
-    model
-        at θ.
-    inputs, labels
-        (stack, n, features), and (stack, n) of −1 and 1.
-    radius
-        ρ, one number or one for each of the stack; at 0 this is gradient descent.
-    last_layer
-        whether only v is moved (LSAM).
-
-    Returns
-    -------
-    FeatureModel
-        the same where the gradient vanishes.
-
-    Raises
-    ------
-    ValueError
-        a negative radius or one that is not finite.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.sharpness_aware import FeatureModel, ascended
-    >>> model = FeatureModel(np.ones((1, 1)), np.ones((1, 1)))
-    >>> x, y = np.ones((1, 1, 1)), np.ones((1, 1))
-    >>> ascended(model, x, y, 0.5, last_layer=True).outer.tolist()
-    [[0.5]]
+    """The model at SAM's second point, θ + ρ g/‖g‖, θ itself where the gradient vanishes; with
+    `last_layer` only v is moved (LSAM). Labels are −1 and 1; `radius` may have one ρ for each of
+    the stack. Raises ValueError for a radius that is negative or infinite.
     """
     return _ascend(model, inputs, labels, as_array("radius", radius), last_layer)
 
@@ -211,28 +183,8 @@ def gini(
         Is(lambda weights: np.sum(np.asarray(weights), -1).all(), "not be all 0"),
     ],
 ) -> Float[np.ndarray, "..."]:
-    """How uneven weights are: 0 if all are equal, 1 − 1/n if one of n has everything.
-
-    Parameters
-    ----------
-    weights
-        (..., n), not negative, with a positive sum.
-
-    Returns
-    -------
-    (...) array
-        Gini's coefficient: twice the area between the Lorenz curve and the diagonal.
-
-    Raises
-    ------
-    ValueError
-        negative weights, or weights that are not finite or all zero.
-
-    Examples
-    --------
-    >>> from ntpcompanion.generalization.sharpness_aware import gini
-    >>> gini([[1, 1], [0, 1]]).tolist()
-    [0.0, 0.5]
+    """Gini's coefficient of weights: 0 if all are equal, 1 − 1/n if one of n has everything. Raises
+    ValueError for weights that are negative, infinite or all zero.
     """
     ordered = np.sort(as_array("weights", weights), axis=-1)
     n = ordered.shape[-1]

@@ -15,14 +15,8 @@ from ntpcompanion.checks import Fraction, Length, Positive, Range, Size, checked
 
 @dataclass(frozen=True, eq=False)
 class StackedMLP:
-    """Perceptrons with ReLU activation, network i in row i of every tensor.
-
-    Fields
-    ------
-    weights
-        of each layer, (k, inputs, outputs).
-    biases
-        of each layer, (k, 1, outputs).
+    """Perceptrons with ReLU activation, network i in row i: weights (k, inputs, outputs) and biases
+    (k, 1, outputs) of each layer.
     """
 
     weights: tuple[Tensor, ...]
@@ -51,32 +45,9 @@ Generators = Annotated[Sequence[torch.Generator], Length()]
 def draw_stacked_mlp(
     generators: Generators, sizes: Annotated[Sequence[int], Length(2), Range(1)]
 ) -> StackedMLP:
-    """Draw one network from each generator.
-
-    Parameters
-    ----------
-    generators
-        of torch. A network depends on its own generator only: equal states give equal networks.
-    sizes
-        widths of the layers, from the inputs to the classes.
-
-    Returns
-    -------
-    StackedMLP
-        normal weights with variance 2 / inputs, biases of zero.
-
-    Raises
-    ------
-    ValueError
-        no generator, fewer than two sizes or a size below 1.
-
-    Examples
-    --------
-    >>> from ntpcompanion.generalization.stacked_mlp import draw_stacked_mlp
-    >>> from ntpcompanion.randomness import torch_stream
-    >>> networks = draw_stacked_mlp([torch_stream(seed, "start") for seed in (0, 1)], [3, 8, 2])
-    >>> [tuple(weight.shape) for weight in networks.weights]
-    [(2, 3, 8), (2, 8, 2)]
+    """Draw one network from each generator, alone on which it depends: normal weights with variance
+    2 / inputs, biases of zero. Raises ValueError for no generator, fewer than two sizes or one
+    below 1.
     """
     drawn = [
         [torch.randn(a, b, generator=generator) * (2 / a) ** 0.5 for a, b in pairwise(sizes)]
@@ -96,46 +67,9 @@ def train_stacked_mlp(
     learning_rate: Positive,
     momentum: Fraction = 0.9,
 ) -> StackedMLP:
-    """Train every network on its own examples by SGD with momentum on the cross-entropy.
-
-    Parameters
-    ----------
-    start
-        the networks before the first step; they are left as they are.
-    inputs, labels
-        the examples of each network, classes as integers.
-    order
-        the rows that each network takes in each step.
-    learning_rate, momentum
-        of SGD.
-
-    Returns
-    -------
-    StackedMLP
-        after the last step.
-
-    Raises
-    ------
-    ValueError
-        tensors whose shapes do not fit, labels beyond the last layer or rows beyond the examples, a
-        learning rate that is not positive, a momentum outside [0, 1).
-
-    Notes
-    -----
-    Network i is trained as if it were alone. 20 networks of 64 hidden units and batches of 50 take
-    about 1 ms a step on one core.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from ntpcompanion.generalization.stacked_mlp import draw_stacked_mlp, train_stacked_mlp
-    >>> from ntpcompanion.randomness import torch_stream
-    >>> x = torch.tensor([[[1.0], [-1.0]]])
-    >>> start = draw_stacked_mlp([torch_stream(0, "start")], [1, 8, 2])
-    >>> order = torch.tensor([[[0, 1]]]).expand(1, 50, 2)
-    >>> labels = torch.tensor([[1, 0]])
-    >>> train_stacked_mlp(start, x, labels, order, learning_rate=0.1).predictions(x).tolist()
-    [[1, 0]]
+    """Train every network on its own examples by SGD with momentum on the cross-entropy, as if it
+    were alone; `order` has the rows of each step. Raises ValueError for shapes, labels or rows that
+    do not fit, a learning rate that is not positive, a momentum outside [0, 1).
     """
     weights = tuple(weight.clone().requires_grad_() for weight in start.weights)
     biases = tuple(bias.clone().requires_grad_() for bias in start.biases)
@@ -161,14 +95,9 @@ def draw_order(
     epochs: Size,
     batch_size: Annotated[int, Range(1, "count", "(`count`)")],
 ) -> Int[Tensor, "k steps batch"]:
-    """Rows 0 … count − 1 in a random order for each epoch, cut into batches; what is left of an
-    epoch after its last whole batch is left out.
-
-    Raises
-    ------
-    ValueError
-        no generator, fewer than one row or epoch, a batch that is empty or larger than the number
-        of rows.
+    """Rows 0 … count − 1 in a random order for each epoch, cut into whole batches; the rest is left
+    out. Raises ValueError for no generator, rows or epochs, a batch that is empty or larger than
+    `count`.
     """
     steps = count // batch_size
     rows = [

@@ -113,94 +113,25 @@ class LinearProblem:
 
 @checked
 def one_step(sample: Sample) -> Float[np.ndarray, " d"]:
-    """One step of gradient descent of learning rate 1 from 0 on the loss -Σ y wᵀx.
-
-    Parameters
-    ----------
-    sample
-        of n points in d dimensions.
-
-    Returns
-    -------
-    array (d,)
-        w = Σ y x. Cost O(n d).
-
-    Raises
-    ------
-    ValueError
-        `sample` is not a `Sample`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.uniform_convergence import one_step
-    >>> from ntpcompanion.generalization.uniform_convergence import Sample
-    >>> one_step(Sample(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1]))).tolist()
-    [-2.0, -2.0]
+    """The weights Σ y x: one step of gradient descent of rate 1 from 0 on the loss −Σ y wᵀx.
+    Raises ValueError for what is not a `Sample`.
     """
     return sample.labels @ sample.inputs
 
 
 @checked
 def margins(w: Annotated[ArrayLike, Shape("d")], sample: Sample) -> Float[np.ndarray, " n"]:
-    """The margins y wᵀx of a sample: positive where the point is classified right.
-
-    Parameters
-    ----------
-    w
-        weights (d,).
-    sample
-        of n points in d dimensions.
-
-    Returns
-    -------
-    array (n,)
-        one margin for each point.
-
-    Raises
-    ------
-    ValueError
-        `sample` is not a `Sample`, or weights of another length.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.uniform_convergence import margins
-    >>> from ntpcompanion.generalization.uniform_convergence import Sample
-    >>> margins([1, 0], Sample(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1, -1]))).tolist()
-    [1.0, -3.0]
+    """The margins y wᵀx of a sample: positive where the point is classified right. Raises
+    ValueError for what is not a `Sample`, or weights of another length.
     """
     return sample.labels * (sample.inputs @ as_shaped("w", w, sample.inputs.shape[1:]))
 
 
 @checked
 def reverse_noise(sample: Sample) -> Sample:
-    """The sample S′ of the linear problem: signal and label stay, the noise changes its sign.
-
-    A sign has no influence on the density of Gaussian noise, so S′ has the distribution of S.
-
-    Parameters
-    ----------
-    sample
-        of points whose first coordinate is the signal.
-
-    Returns
-    -------
-    Sample
-        as many points.
-
-    Raises
-    ------
-    ValueError
-        `sample` is not a `Sample`.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.generalization.uniform_convergence import reverse_noise
-    >>> from ntpcompanion.generalization.uniform_convergence import Sample
-    >>> reverse_noise(Sample(np.array([[1.0, 2.0, 3.0]]), np.array([1]))).inputs.tolist()
-    [[1.0, -2.0, -3.0]]
+    """The sample S′ of the linear problem: signal, the first coordinate, and label stay, the noise
+    changes its sign, which leaves the distribution as it is. Raises ValueError for what is not a
+    `Sample`.
     """
     signs = np.where(np.arange(sample.inputs.shape[1]) == 0, 1, -1)
     return replace(sample, inputs=sample.inputs * signs)

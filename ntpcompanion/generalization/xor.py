@@ -56,19 +56,8 @@ Loss = Literal["linear", "logistic"]
 
 @checked
 def draw_network(rng: np.random.Generator, *, width: Even, dim: Bits) -> XorNetwork:
-    """A network with standard normal weights in single precision, one half of its signs +1.
-
-    Parameters
-    ----------
-    width
-        m, even.
-    dim
-        d, bits of an input.
-
-    Raises
-    ------
-    ValueError
-        a width that is odd or below 2, fewer than two bits.
+    """A network with standard normal weights in single precision, one half of its signs +1. Raises
+    ValueError for a width that is odd or below 2, fewer than two bits.
     """
     signs = np.repeat(np.array([1, -1], dtype=np.float32), width // 2)
     return XorNetwork(rng.standard_normal((width, dim), dtype=np.float32), signs)

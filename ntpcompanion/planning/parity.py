@@ -21,17 +21,9 @@ Logits = Annotated[
 
 @dataclass(frozen=True, eq=False)
 class ParityQuestions:
-    """All strings of k bits and their parities.
-
-    Fields
-    ------
-    prefixes
-        (2^k, k + 1): k bits, then `ASK`.
-    answers
-        (2^k,): the exclusive or of the bits.
-    weights
-        (2^k,), probabilities: every number of ones from 0 to k is equally likely, and so is every
-        arrangement of as many ones.
+    """All strings of k bits, each with `ASK` behind it, and their parities. `weights` are
+    probabilities: every number of ones is equally likely, and so is every arrangement of as many
+    ones.
     """
 
     prefixes: Int[Tensor, "strings length"]
@@ -57,29 +49,8 @@ class ParityQuestions:
 def parity_questions(
     bits: Annotated[int, Range(1, 16, "(2^bits strings)")],
 ) -> ParityQuestions:
-    """All questions of k bits: k look-ups of a bit at a position, whose exclusive or is the answer.
-
-    Parameters
-    ----------
-    bits
-        k, in 1 … 16.
-
-    Returns
-    -------
-    ParityQuestions
-        with probabilities, so that losses and accuracies are exact expectations.
-
-    Raises
-    ------
-    ValueError
-        a number of bits that is not an integer, or out of range.
-
-    Examples
-    --------
-    >>> from ntpcompanion.planning.parity import parity_questions
-    >>> questions = parity_questions(2)
-    >>> questions.prefixes.tolist(), questions.answers.tolist()
-    ([[0, 0, 2], [0, 1, 2], [1, 0, 2], [1, 1, 2]], [0, 1, 1, 0])
+    """All questions of k bits, with probabilities: k look-ups of a bit at a position, whose
+    exclusive or is the answer. Raises ValueError for what is no integer in 1 … 16.
     """
     strings = torch.tensor(list(itertools.product((0, 1), repeat=bits)))
     ones = strings.sum(dim=1)

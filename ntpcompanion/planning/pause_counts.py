@@ -16,36 +16,8 @@ WORDS = Range(PAUSE, "decoder.model.plan.words - 1")
 def vectors_per_layer(
     decoder: PauseDecoder, tokens: Annotated[Int[Tensor, "batch length"], WORDS]
 ) -> tuple[int, ...]:
-    """How many vectors each layer computes for a sequence, counted by hooks on the layers.
-
-    Parameters
-    ----------
-    decoder
-        any; it is not changed.
-    tokens
-        a sequence in each row.
-
-    Returns
-    -------
-    tuple of int
-        an entry for each layer that was called, in the order of the calls: the length is the depth
-        of the computation. The symbol CLS before the sequence counts.
-
-    Raises
-    ------
-    ValueError
-        what is not a decoder, or no sequence for it.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from ntpcompanion.networks import ModelPlan
-    >>> from ntpcompanion.planning import PauseDecoder, append_pauses
-    >>> from ntpcompanion.planning.pause_counts import vectors_per_layer
-    >>> plan = ModelPlan("transformer", 8, layers=2, inner=32, words=20, positions=6)
-    >>> prefix, decoder = torch.tensor([[7, 5, 2]]), PauseDecoder(plan, seed=0)
-    >>> [vectors_per_layer(decoder, append_pauses(prefix, M)) for M in (0, 3)]
-    [(4, 4), (7, 7)]
+    """How many vectors each layer computes for a sequence, CLS included, in the order of calls,
+    counted by hooks. Raises ValueError for what is not a decoder, or no sequence for it.
     """
     calls: list[int] = []
     hooks = [

@@ -28,36 +28,10 @@ def train_with_pauses(
     eval_steps: Annotated[Collection[int], Length(1), Range(0)],
     learning_rate: Positive,
 ) -> Iterator[int]:
-    """Take steps of Adam on the expected loss of the answers, read after `pauses` pauses, and yield
-    the number of steps made at each of the eval_steps.
-
-    Every step uses all questions, so that nothing but the initial parameters is random. The rate
-    rises over the first 50 steps and is constant then.
-
-    Parameters
-    ----------
-    decoder
-        changed in place: at a stop it is what that many steps make of it.
-    questions
-        their prefixes come before the pauses.
-    pauses
-        how many, M.
-    eval_steps
-        numbers of steps, not negative; the largest ends the training.
-    learning_rate
-        Adam's, after the rise.
-
-    Raises
-    ------
-    ValueError
-        no stop, a negative one, a rate that is not positive and finite; what is not a decoder or no
-        questions; more pauses than the decoder has positions for.
-    FloatingPointError
-        a loss that is not finite.
-
-    Notes
-    -----
-    Costs 4 ms a step on one core at width 16 with 2 layers and 6 bits, nearly independent of M.
+    """Take steps of Adam, in place, on the exact expected loss of the answers after `pauses`
+    pauses, and yield the step at each of the eval_steps; the rate rises over the first 50 steps.
+    Raises ValueError for no or negative stops, a rate that is not positive, no decoder or
+    questions, too many pauses; FloatingPointError for an infinite loss.
     """
     wanted = set(eval_steps)
     rate, last = float(learning_rate), max(wanted)

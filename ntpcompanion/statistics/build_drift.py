@@ -17,25 +17,9 @@ PLACE = ["claim", "place"]
 def number_table(
     builds: Sequence[Mapping[str, Mapping[str, Sequence[Any]]]],
 ) -> pd.DataFrame:
-    """The numbers of builds, those of a claim with several numbers by their place.
-
-    Parameters
-    ----------
-    builds
-        of each, below `claims`, a claim's value or values, standard errors, replicates and verdict.
-
-    Returns
-    -------
-    pd.DataFrame
-        columns claim, build, place, value, error, replicates and verdict; without the builds in
-        which a claim had another number of numbers than in the last one.
-
-    Examples
-    --------
-    >>> from ntpcompanion.statistics.build_drift import number_table
-    >>> builds = [{"claims": {"one": [x, 0.1, 10, "supported"]}} for x in (1.0, 1.2)]
-    >>> number_table(builds).value.tolist()
-    [1.0, 1.2]
+    """The numbers of builds, those of a claim with several by their place; below `claims` a build
+    has value, standard error, replicates and verdict. Left out: builds in which a claim had another
+    number of numbers than in the last.
     """
     rows = [
         (name, number, place, value, error, replicates, verdict)
@@ -56,35 +40,10 @@ def moved_numbers(
     bands: Mapping[str, Mapping[str, float]],
     false_alarms: Annotated[float, Probability],
 ) -> pd.DataFrame:
-    """Of each claim the number that spread most over the builds, and whether any of its numbers
+    """Of each claim the number of `number_table` that spread most over the builds, and whether any
     moved between two builds in a row: an exact one by more than its band, a random one by more than
-    Welch's test allows.
-
-    Parameters
-    ----------
-    numbers
-        as by `number_table`.
-    bands
-        of a claim, `relative` and `absolute`; 0 where there is none.
-    false_alarms
-        the probability that any random number of the last build is said to have moved by chance.
-
-    Returns
-    -------
-    pd.DataFrame
-        columns first, last, min, max, size and moved; its index is claim and place.
-
-    Raises
-    ------
-    ValueError
-        `false_alarms` outside 0 … 1.
-
-    Examples
-    --------
-    >>> from ntpcompanion.statistics.build_drift import moved_numbers, number_table
-    >>> builds = [{"claims": {"one": [x, 0.1, 10, "supported"]}} for x in (1.0, 1.2, 9.0)]
-    >>> moved_numbers(number_table(builds), {}, 0.001).moved.tolist()
-    [True]
+    Welch's test allows, so that any of the last build is a false alarm with probability
+    `false_alarms`. Raises ValueError outside of 0 … 1.
     """
     old = numbers.groupby(PLACE)[["value", "error", "replicates"]].shift()
     steps = numbers.merge(old, left_index=True, right_index=True, suffixes=("", "_old"))

@@ -220,20 +220,8 @@ def read_tasks(tasks: Sequence[Run[Plan, Result]]) -> tuple[Plan, Result]:
 
 
 def disturbance_table(networks: Iterable[DisturbedNetwork], plan: Plan) -> pd.DataFrame:
-    """The loss of every network after noise and rounding, beside what its trace predicts.
-
-    Parameters
-    ----------
-    networks
-        of results with this plan.
-    plan
-        the scales of the noise and the bits.
-
-    Returns
-    -------
-    pandas.DataFrame
-        `seed`, `weight`, `trace`, `disturbance` ("noise 0.01", "5 bits"), and the rise of the loss
-        in nats, `predicted` (½ σ² tr H, or by `predicted_by_rounding`) and `measured`.
+    """The loss of every network after noise ("noise 0.01") and rounding ("5 bits"): its rise in
+    nats, `predicted` (½ σ² tr H, or by `predicted_by_rounding`) and `measured`.
     """
     names = [f"noise {scale:g}" for scale in plan.noise] + [f"{bits} bits" for bits in plan.bits]
     rows = []

@@ -175,28 +175,10 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
 def with_function_traces(
     study: Study, tasks: Iterable[Run[Plan, Result]], *, tolerance: float = 0.01
 ) -> Study:
-    """The penalized models of a study that were trained again, with the traces of their functions
-    beside the accuracies of the study.
-
-    Parameters
-    ----------
-    study
-        whose plan and seeds the networks were trained again with.
-    tasks
-        of a record of this experiment.
-    tolerance
-        by how much a balanced trace may differ from that of the study, relatively: more, and it is
-        another network.
-
-    Returns
-    -------
-    Study
-        with the columns function, fitted, median and largest of `TracedNetwork`.
-
-    Raises
-    ------
-    ValueError
-        a study of another kind, a network that it does not have, or that came out otherwise.
+    """The penalized models of a study that were trained again (`tasks`), with the traces of their
+    functions (columns function, fitted, median, largest) beside the accuracies of the study. Raises
+    ValueError for another kind of study, a network that it lacks or whose balanced trace differs by
+    more than `tolerance`, relatively.
     """
     check_instance("study", study, Study)
     networks = [network for task in tasks for network in task.result.networks]

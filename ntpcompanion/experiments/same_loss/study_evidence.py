@@ -147,25 +147,9 @@ def points_of_log_odds(log_odds: float, accuracy: float) -> float:
 def condition_table(
     conditions: Mapping[str, tuple[str, float]], measured: Mapping[str, Mapping[str, Effect]]
 ) -> pd.DataFrame:
-    """Conditions that a design asks of several languages, and whether each was met.
-
-    Parameters
-    ----------
-    conditions
-        for each condition "at least" or "at most", and the number.
-    measured
-        for each language what was measured of each condition.
-
-    Returns
-    -------
-    DataFrame
-        a row for each condition: its name, what was asked for, and for each language the mean and
-        the 95 % interval, with a cross where some part of it does not meet the condition.
-
-    Raises
-    ------
-    ValueError
-        a word other than these two, a condition that was not measured.
+    """Conditions "at least" or "at most" a number that a design asks of several languages, with the
+    mean and the 95 % interval of each, and a cross where some part of it misses the condition.
+    Raises ValueError for other words, a condition that was not measured.
     """
     sides: dict[str, Callable[[Effect, float], bool]] = {
         "at least": lambda effect, edge: effect.interval[0] >= edge,

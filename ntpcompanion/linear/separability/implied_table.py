@@ -34,17 +34,10 @@ NewtonStep = Callable[..., Float[np.ndarray, "r V"]]
 
 @dataclass(frozen=True, eq=False)
 class ImpliedSupport:
-    """Which tokens have a positive probability in the implied table, with proofs on both sides.
-
-    Fields
-    ------
-    mask
-        (m, V), the supports of p̃.
-    certificates
-        for each enlargement of the supports a Γ, (m, V), that proves it: EᵀΓ = 0, Γ1 = 0, not
-        positive off the supports so far, and negative at the tokens that are added.
-    separating
-        W^d, (V, d): ties on `mask`, margins of at least 1 off it. None if nothing is off it.
+    """Supports (m, V) of the implied table, with proofs on both sides: a Γ with EᵀΓ = 0, Γ1 = 0 for
+    each enlargement, not positive off the supports so far and negative at what is added; and a
+    decoder `separating` with ties on `mask` and margins of at least 1 off it, None if nothing is
+    off it.
     """
 
     mask: Bool[np.ndarray, "m V"]
@@ -203,36 +196,9 @@ def implied_table(
 def implied_support(
     table: ContextTable, *, max_iterations: Size = 6_300, time_limit: Positive | None = None
 ) -> ImpliedSupport:
-    """The supports of the implied table: the largest that tables with the moments of `table` have.
-
-    Parameters
-    ----------
-    table
-        the contexts.
-    max_iterations, time_limit
-        of each `check_separability`.
-
-    Returns
-    -------
-    ImpliedSupport
-        the supports, a certificate for each enlargement, and what separates them from the rest.
-
-    Raises
-    ------
-    ValueError
-        as `check_separability`.
-    RuntimeError
-        a search that ended undecided.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable
-    >>> from ntpcompanion.linear.separability.implied_table import implied_support
-    >>> p = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # two contexts with one embedding
-    >>> table = ContextTable(np.ones((2, 1)), p, np.array([0.75, 0.25]))
-    >>> implied_support(table).mask.tolist()
-    [[True, True, False], [True, True, False]]
+    """The supports of the implied table: the largest that tables with the moments of `table` have,
+    with a certificate for each enlargement. Limits are those of each `check_separability`. Raises
+    ValueError as it does, RuntimeError for a search that ended undecided.
     """
     mask = table.support.toarray()
     certificates: list[np.ndarray] = []

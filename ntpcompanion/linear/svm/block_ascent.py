@@ -36,48 +36,11 @@ def blocked_ascent(
     blocks: Annotated[int, Range(1, "table.num_contexts", "(the number of contexts)")],
     local_steps: Size = 20,
 ) -> Iterator[Float[np.ndarray, "m V"]]:
-    """Γ after each round of communication, without end.
-
-    In a round every block of contexts knows W = Γᵀ U as of the last round, improves its own rows of
-    Γ alone by accelerated projected gradients, and sends the change of W, (V, d). The changes are
-    added. So that they may be, each block counts the square of its change as often as there are
-    blocks (CoCoA+ with γ = 1, σ′ = number of blocks); with this the dual objective never falls.
-
-    Parameters
-    ----------
-    table
-        the contexts; context j belongs to block j mod `blocks`.
-    blocks
-        how many, 1 … m.
-    local_steps
-        of a block in a round.
-
-    Returns
-    -------
-    Iterator of (m, V) array
-        Γ as `certified_gap` reads it.
-
-    Raises
-    ------
-    ValueError
-        `blocks` or `local_steps` out of range, or a table whose dense arrays exceed the memory of
-        the machine.
-
-    Notes
-    -----
-    The simulation costs O(m² V) a local step, whatever the number of blocks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import certified_gap
-    >>> from ntpcompanion.linear.svm.block_ascent import blocked_ascent
-    >>> from ntpcompanion.linear.tables.large_tables import planted_table
-    >>> table = planted_table(30, 8, 2, 12, np.random.default_rng(0))
-    >>> path = blocked_ascent(table, blocks=3)
-    >>> gaps = [certified_gap(table, next(path)) for _ in range(60)]
-    >>> bool(gaps[-1] < 0.6 * gaps[0])
-    True
+    """Γ after each round of communication, without end: each block (context j in block j mod
+    `blocks`) improves its rows alone by accelerated projected gradients from the last W = Γᵀ U, and
+    changes are added, safely (CoCoA+, γ = 1, σ′ = `blocks`): the dual objective never falls. O(m²
+    V) a local step. Raises ValueError for arguments out of range, or arrays beyond the machine's
+    memory.
     """
     check_dense("table", DENSE_ARRAYS, table.next_token.shape)
     return _rounds(UnitTable(table, torch.float64, torch.device("cpu")), blocks, local_steps)

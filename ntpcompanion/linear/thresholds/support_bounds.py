@@ -17,25 +17,7 @@ def distribution_of_supports(
     ],
 ) -> SupportDistribution:
     """The different supports among those of m contexts, and the fraction of contexts with each.
-
-    Parameters
-    ----------
-    supports
-        (m, V), the mask of each context's support.
-
-    Returns
-    -------
-    SupportDistribution
-        Each different support once.
-
-    Raises
-    ------
-    ValueError
-        No matrix of booleans, or an empty support.
-
-    Notes
-    -----
-    Cost O(m V log m).
+    Raises ValueError for no matrix of booleans, or an empty support.
     """
     mask = np.asarray(supports)
     different, counts = np.unique(mask, axis=0, return_counts=True)
@@ -49,27 +31,9 @@ def most_frequent_tokens(
         int, Range(2, "distribution.supports.shape[1]", "(the number of tokens)")
     ],
 ) -> tuple[SupportDistribution, float]:
-    """The distribution that remains if only the logits of the k most frequent tokens count.
-
-    Parameters
-    ----------
-    distribution
-        the supports.
-    num_tokens
-        k in 2 … V.
-
-    Returns
-    -------
-    distribution, fraction
-        The supports within these tokens, of those contexts that any of them can follow, and the
-        fraction of such contexts. If the whole table is separable, so is this one, as long as one
-        of its contexts has a token off its support. Its threshold times the fraction is a lower
-        bound for the threshold of the whole.
-
-    Raises
-    ------
-    ValueError
-        k outside its range.
+    """The distribution that remains if only the logits of the k most frequent tokens count, and the
+    fraction of contexts that any of them can follow: its threshold times the fraction is a lower
+    bound for that of the whole. Raises ValueError for k outside of 2 … V.
     """
     tokens = np.sort(np.argsort(-distribution.token_frequency, kind="stable")[:num_tokens])
     restricted = distribution.supports[:, tokens]
@@ -81,32 +45,10 @@ def most_frequent_tokens(
 
 
 def two_token_bound(distribution: SupportDistribution) -> float:
-    """The largest (f_u + f_v) / 2 over pairs of tokens, f the fraction of contexts that a token can
-    follow: a lower bound on the threshold d/m.
-
-    Parameters
-    ----------
-    distribution
-        the supports, with their probabilities.
-
-    Returns
-    -------
-    float
-        The bound. At d up to m times this number at most half of all draws of Gaussian embeddings
-        are separable: a theorem at every m. Pairs whose tokens always occur together need no
-        separation and do not count; 0 if there are no others.
-
-    Notes
-    -----
-    The difference of the rows of u and v is orthogonal to the contexts with both, and has a given
-    sign on those with one; Wendel's formula says when such a vector exists. Cost O(k V²).
-
-    Examples
-    --------
-    >>> from ntpcompanion.linear.thresholds.support_bounds import two_token_bound
-    >>> from ntpcompanion.linear.tables.weighted_supports import weighted_supports
-    >>> round(two_token_bound(weighted_supports([5.0, 3.0, 2.0], 1)), 6)
-    0.4
+    """The largest (f_u + f_v) / 2 over pairs of tokens that do not always occur together, f the
+    fraction of contexts that a token can follow. At d up to m times this, at most half of all draws
+    of Gaussian embeddings are separable, at every m (Wendel's formula). 0 without pairs. Cost O(k
+    V²).
     """
     both = (distribution.supports * distribution.probability[:, None]).T @ distribution.supports
     frequency = np.diag(both)

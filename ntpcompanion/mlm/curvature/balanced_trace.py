@@ -24,17 +24,9 @@ TOLERANCE = 1e-9  # of |∇F| / F at the minimum
 
 @dataclass(frozen=True, eq=False)
 class BalancedTrace:
-    """The trace at its minimum over rescalings, of one model or of each of a stack.
-
-    Fields
-    ------
-    value
-        (…), the minimum.
-    scales
-        (…, scales) where it is met, in the order of `scale_names`; logarithms.
-    gradient
-        (…), the length of the gradient in the scales at this point relative to `value`: the
-        certificate of the minimum, as the function is convex.
+    """The trace at its minimum over rescalings; `scales` are logarithms in the order of
+    `scale_names`, `gradient` the length of the gradient in them relative to `value`, a certificate
+    as the function is convex.
     """
 
     value: Float[Tensor, "*models"]
@@ -53,34 +45,10 @@ def unit_gain(parameters: Mapping[str, Tensor]) -> Float[Tensor, "*models"]:
 def balanced_trace(
     traces: Mapping[str, Float[Tensor, "*models"]], residual: Float[Tensor, "*models"]
 ) -> BalancedTrace:
-    """The trace at its minimum over the rescalings of `rescale`, from the parts of the trace that
-    belong to the groups of parameters.
-
-    A parameter that is e^{a·s} times as large has gradients e^{−a·s} times as large, so that after
-    a rescaling by s the trace is F(s) = Σ_g T_g e^{−2 a_g·s}: convex, and minimised by Newton's
-    method over all scales but that of the residual stream. This one needs a convention, as nothing
-    has to shrink when the stream grows, and F falls for ever (to `trace_infimum`): with `unit_gain`
-    no rescaling of the model changes the result.
-
-    Parameters
-    ----------
-    traces
-        T_g ≥ 0 of every group, named as by `squared_gradients`; each (…) with the same leading
-        axes.
-    residual
-        (…), the scale of the residual stream, from `unit_gain`.
-
-    Returns
-    -------
-    BalancedTrace
-        in float64.
-
-    Raises
-    ------
-    ValueError
-        groups of another network; traces that are negative or not finite; a trace without a
-        minimum: one that falls for ever along some rescaling, as where a layer's output weights are
-        zero.
+    """The minimum over the rescalings s of `rescale` of F(s) = Σ_g T_g e^{−2 a_g·s}, the trace
+    after a rescaling, by Newton. The scale of the residual stream, with which F falls for ever, is
+    fixed by `unit_gain` (`residual`). Raises ValueError for groups of another network, traces that
+    are negative or infinite, or no minimum.
     """
     layers = layers_of(traces, "traces")
     values, directions = _checked(traces, list(exponents(layers)))
@@ -94,18 +62,9 @@ def balanced_trace(
 
 
 def trace_infimum(traces: Mapping[str, Float[Tensor, "*models"]]) -> Float[Tensor, "*models"]:
-    """The infimum of the trace over all rescalings, float64: as the residual stream grows, what
-    `first_norm`, the values, `out` and `down` add to the trace vanishes, and the rest is balanced.
-
-    Parameters
-    ----------
-    traces
-        as for `balanced_trace`.
-
-    Raises
-    ------
-    ValueError
-        as `balanced_trace`.
+    """The infimum of the trace over all rescalings: as the residual stream grows, what
+    `first_norm`, the values, `out` and `down` add vanishes, and the rest is balanced. Raises
+    ValueError as `balanced_trace`.
     """
     layers = layers_of(traces, "traces")
     vanishing = ("first_norm.", "value.", "out.", "down.")

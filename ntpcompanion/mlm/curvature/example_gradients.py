@@ -40,38 +40,10 @@ def squared_gradients(
     positions: Int[Tensor, "n 1"],
     labels: Int[Tensor, " n"],
 ) -> dict[str, Float[Tensor, " n"]]:
-    """‖∇_p log f(label_i | x_i)‖² for every group p of parameters and every example i.
-
-    The groups are the named parameters; the two halves of `key_value` are groups of their own, such
-    as "blocks.0.key.weight" and "blocks.0.value.weight". The numbers can be differentiated in the
-    parameters, and everything runs under `torch.func.vmap` over parameters and data.
-
-    Parameters
-    ----------
-    network
-        the architecture; only its shapes are used, and it may be on the device "meta".
-    parameters
-        of one model, by name.
-    tokens, positions
-        sentences, and the position that is asked of each.
-    labels
-        the word of each sentence whose log-probability is differentiated.
-
-    Returns
-    -------
-    dict
-        a vector (n,) for each group.
-
-    Raises
-    ------
-    ValueError
-        a network that is not a `Transformer`.
-
-    Notes
-    -----
-    Cost: one forward pass, one backward pass without the gradients of the weights, and products of
-    positions. The embeddings of the words are also the decoder: their gradient is the sum of a
-    sparse matrix (rows of the tokens) and one of rank one, and the squared norm takes a cross term.
+    """‖∇_p log f(label_i | x_i)‖² for every named parameter p, `key_value` in its two halves, and
+    example i, by one backward pass. Differentiable, and runs under `torch.func.vmap`; only shapes
+    of `network` are used. Embeddings are also the decoder, hence a cross term. Raises ValueError
+    for what is not a `Transformer`.
     """
     return _squares(network, parameters, tokens, positions, lambda _: labels)
 
@@ -98,23 +70,9 @@ def log_trace(
     positions: Int[Tensor, "n 1"],
     uniforms: Float[Tensor, " n"],
 ) -> Float[Tensor, ""]:
-    """Log of the mean over examples of ‖∇_θ log f(v_i | x_i)‖², with a label v_i that the model
-    draws for each: the logarithm of an estimate of the trace of the Fisher information.
-
-    A penalty μ · log_trace moves a model along its set of minima, towards flat ones for μ > 0 and
-    towards sharp ones for μ < 0. Labels are constants for its gradient, as labels of data are.
-
-    Parameters
-    ----------
-    network, parameters, tokens, positions
-        as for `squared_gradients`.
-    uniforms
-        numbers in [0, 1), one for each example; see `sampled_labels`.
-
-    Raises
-    ------
-    ValueError
-        a network that is not a `Transformer`.
+    """Log of the mean over examples of ‖∇_θ log f(v_i | x_i)‖² at labels v_i that the model draws
+    by `uniforms`, constants for the gradient: an estimate of the trace of the Fisher information.
+    Raises ValueError for what is not a `Transformer`.
     """
     squares = sampled_squared_gradients(network, parameters, tokens, positions, uniforms)
     return torch.stack(list(squares.values())).sum(0).mean().log()
@@ -124,19 +82,7 @@ def sampled_labels(
     logits: Float[Tensor, "*n words"], uniforms: Float[Tensor, "*n"]
 ) -> Int[Tensor, "*n"]:
     """Labels with the distribution softmax(logits): the inverse of the cumulative distribution at
-    given uniform numbers, so that models that are compared share their randomness.
-
-    Parameters
-    ----------
-    logits
-        (…, words).
-    uniforms
-        (…), in [0, 1).
-
-    Returns
-    -------
-    Tensor
-        (…), integers from 0 to words − 1.
+    `uniforms` in [0, 1), so that models that are compared share their randomness.
     """
     cumulative = logits.detach().softmax(-1).cumsum(-1)
     passed = cumulative[..., :-1] <= (uniforms * cumulative[..., -1])[..., None]

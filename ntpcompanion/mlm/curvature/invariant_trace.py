@@ -30,17 +30,9 @@ Squares = dict[str, Tensor]
 
 @dataclass(frozen=True, eq=False)
 class InvariantTrace:
-    """The trace at its minimum over symmetries, of one network or of each of a stack.
-
-    Fields
-    ------
-    value
-        (…), the minimum.
-    symmetry
-        where it is met.
-    gradient
-        (…), the certificate: the length of the gradient in the logarithms of gains and maps and in
-        the shifts (in units of the output that they are added to), relative to `value`.
+    """The trace at its minimum over symmetries; `gradient` is the certificate: the length of the
+    gradient in the logarithms of gains and maps and in the shifts (in units of the output),
+    relative to `value`.
     """
 
     value: Float[Tensor, "*models"]
@@ -57,33 +49,8 @@ def gradient_moments(
     labels: Annotated[Int[Tensor, "*models inputs"], Range(0, "network.plan.words - 1")],
 ) -> Squares:
     """Second moments of the gradients of log f(label | x), all that the trace after any symmetry
-    depends on: means over examples of products of entries of a head, a column or a bias.
-
-    Parameters
-    ----------
-    network
-        the architecture; only its shapes are used.
-    parameters
-        by name, with leading axes (models,) or none.
-    tokens, positions
-        sentences, and the position that is asked of each.
-    labels
-        (n,) or (models, n), the word whose log-probability is differentiated.
-
-    Returns
-    -------
-    dict
-        for `invariant_trace`; in the dtype of the parameters.
-
-    Raises
-    ------
-    ValueError
-        another network, or arrays of other shapes.
-
-    Notes
-    -----
-    Cost: a forward and a backward pass for each network and example; `EXAMPLES` gradients of a
-    network are in memory at once.
+    depends on: means over examples of products of entries of a head, a column or a bias. `EXAMPLES`
+    gradients are in memory at once. Raises ValueError for another network or other shapes.
     """
     heads = network.plan.heads
 
@@ -156,34 +123,11 @@ def _mean(gradient: Tensor) -> Tensor:
 def invariant_trace(
     moments: Mapping[str, Tensor], parameters: Mapping[str, Tensor], *, tolerance: float = TOLERANCE
 ) -> InvariantTrace:
-    """The trace at its minimum over the symmetries of a transformer, all but the scale of the
-    residual stream, which `normal_form` fixes as the trace falls for ever with it.
-
-    After a symmetry the gradient is that before it times a matrix which only depends on the
-    symmetry, so that the trace is a function of the moments. Gains, scales and the maps of heads
-    are minimized in turn, each exactly. In these coordinates the trace is convex along geodesics;
-    the shifts are convex quadratics for given maps. Together they need not be convex: the
-    certificate shows a stationary point that no block improves.
-
-    Parameters
-    ----------
-    moments
-        from `gradient_moments` of networks in `normal_form`, in float64.
-    parameters
-        of these networks; only their shapes are used.
-    tolerance
-        of the certificate.
-
-    Returns
-    -------
-    InvariantTrace
-        with its certificate.
-
-    Raises
-    ------
-    ValueError
-        moments that are not finite, or without a minimum: one falls for ever along some map, as
-        where a head is not used.
+    """The trace at its minimum over the symmetries of a transformer, `moments` in float64 of
+    networks in `normal_form` (which fixes the scale of the residual stream, with which the trace
+    falls for ever). Gains, scales and maps are minimized in turn, each exactly; the certificate
+    shows a point that no block improves. Raises ValueError for moments that are infinite or have no
+    minimum.
     """
     as_positive("tolerance", tolerance)
     m = {name: value.double() for name, value in moments.items()}

@@ -52,26 +52,8 @@ def squares_by_group(model: LanguageModel, tokens: Int[Tensor, "n positions"]) -
 def fisher_by_parameter(
     model: LanguageModel, tokens: Int[Tensor, "n positions"]
 ) -> dict[str, float]:
-    """The trace of the Fisher information by parameter: the mean over sentences of Σ_v f(v | x) ‖∇
-    log f(v | x)‖², exactly.
-
-    It is the trace of the Hessian of the loss on these sentences where f is the true distribution.
-
-    Parameters
-    ----------
-    model
-        a transformer or an LSTM.
-    tokens
-        (n, positions), sentences with one mask each.
-
-    Returns
-    -------
-    dict
-        name of a parameter → trace; the sum is that of all parameters.
-
-    Notes
-    -----
-    One backward pass for each sentence and word of the vocabulary.
+    """The trace of the Fisher information by parameter: the mean over sentences with one mask of
+    Σ_v f(v | x) ‖∇ log f(v | x)‖², exactly. One backward pass for each sentence and word.
     """
     named, network = dict(model.named_parameters()), OneMask(model)
     total = dict.fromkeys(named, 0.0)

@@ -108,43 +108,9 @@ def random_symmetry(
 
 @checked
 def transform(parameters: Mapping[str, Tensor], symmetry: Symmetry) -> dict[str, Tensor]:
-    """The parameters of a transformer after a symmetry; its logits are the same.
-
-    Parameters
-    ----------
-    parameters
-        of a `Transformer` by name, all with the leading axes of `symmetry`.
-    symmetry
-        what is done to them.
-
-    Returns
-    -------
-    dict
-        new parameters under the same names.
-
-    Raises
-    ------
-    ValueError
-        parameters of another network.
-
-    Notes
-    -----
-    Exact, but for `stream`, `embedding` and `start`: the ε that a LayerNorm adds to a variance does
-    not grow with it.
-
-    Examples
-    --------
-    >>> import torch
-    >>> from dataclasses import replace
-    >>> from ntpcompanion.mlm.curvature.symmetries import identity, transform
-    >>> from ntpcompanion.networks import Stack, TransformerSize, initial_stack
-    >>> shape = TransformerSize(8, layers=1, heads=2).for_sentences(words=6, positions=4)
-    >>> stack = initial_stack(shape, seeds=[0])
-    >>> shift = replace(identity(stack.parameters, heads=2), last_shift=torch.full((1, 8), 3.0))
-    >>> moved = Stack(shape, transform(stack.parameters, shift))
-    >>> tokens, positions = torch.tensor([[3, -2, 1, 0]]), torch.tensor([[1]])
-    >>> torch.allclose(moved.logits(tokens, positions), stack.logits(tokens, positions), atol=1e-4)
-    True
+    """The parameters of a transformer after a symmetry; its logits are the same, exactly but for
+    `stream`, `embedding` and `start`, as the ε of a LayerNorm does not grow with the variance.
+    Raises ValueError for parameters of another network.
     """
     layers = layers_of(parameters, "parameters")
     p = dict(parameters)

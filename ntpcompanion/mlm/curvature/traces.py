@@ -179,33 +179,10 @@ def trace_slope(
     parts: Annotated[int, Range(3, reason="for a standard error")] = PARTS,
     chunk: Size = CHUNK,
 ) -> Slope:
-    """‖∇_θ T‖² of the trace T(θ) = E_x E_v ‖∇_θ log f_θ(v | x)‖² of several models, without bias:
-    the mean product of gradients from disjoint parts of the inputs.
-
-    The labels v are those that `measured_traces` draws, and constants for the gradient: along the
-    set of minima, where f does not change, that is the gradient of the trace.
-
-    Parameters
-    ----------
-    network, parameters, tokens, positions, uniforms, chunk
-        as for `measured_traces`.
-    parts
-        into how many the inputs are cut, at least 3 for a standard error.
-
-    Returns
-    -------
-    Slope
-
-    Raises
-    ------
-    ValueError
-        fewer than 3 parts, fewer inputs than parts, a chunk below 1, another network.
-
-    Notes
-    -----
-    The square of a gradient of a sample is too large by the gradient's variance; a product of two
-    independent ones is not. Cost: about four passes forward and back per model, input and label;
-    a gradient per model and part is kept.
+    """‖∇_θ T‖² of the trace T(θ) = E_x E_v ‖∇_θ log f_θ(v | x)‖², without bias: the mean product of
+    gradients from disjoint `parts` of the inputs. Drawn labels are constants for the gradient,
+    which is exact along the set of minima. Raises ValueError for parts, inputs or a chunk that are
+    too few, another network.
     """
     layers_of(parameters, "parameters")
     cut = zip(*(x.tensor_split(parts) for x in (tokens, positions, uniforms)), strict=True)

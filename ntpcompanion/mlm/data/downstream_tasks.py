@@ -182,24 +182,8 @@ def label_posterior(
 
 @checked
 def with_posteriors(task: Task, language: HMM | PCFG, position: int) -> PosteriorTask:
-    """The task that `draw_task` drew from `language` for `position`, with the exact posteriors of
-    its labels.
-
-    Parameters
-    ----------
-    task
-        whose inputs are sentences.
-    language, position
-        as for `draw_task`.
-
-    Raises
-    ------
-    ValueError
-        as `label_posterior`.
-
-    Notes
-    -----
-    The labels to train on stay as they are: drawn states of an HMM, likeliest symbols of a PCFG.
+    """A task of `draw_task` with the exact posteriors of its labels, which stay as they are. Raises
+    ValueError as `label_posterior`.
     """
     train = label_posterior(language, task.train.inputs, position)
     test = label_posterior(language, task.test.inputs, position)

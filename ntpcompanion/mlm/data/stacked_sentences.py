@@ -21,15 +21,9 @@ Labels = Literal["drawn", "exact"]
 
 @dataclass(frozen=True, eq=False)
 class StackedBatch:
-    """One batch for each of several runs.
-
-    Fields
-    ------
-    tokens, positions
-        (runs, batch, positions) and (runs, batch, 1): sentences with one MASK each, and where.
-    targets
-        (runs, batch, words) the distribution of the hidden word that is learned from: all of it on
-        the word that was drawn, or Pr(· | x₋ₜ).
+    """One batch for each of several runs: tokens (runs, batch, positions) with one MASK each, its
+    position, and `targets`, the distribution of the hidden word: all on the drawn one, or Pr(· |
+    x₋ₜ).
     """
 
     tokens: Int[Tensor, "runs batch positions"]
@@ -52,21 +46,10 @@ def draw_steps(
     labels: Labels,
     device: torch.device | str = "cpu",
 ) -> list[StackedBatch]:
-    """The batches of steps 64 · chunk, 64 · chunk + 1, … of each run.
-
-    The sentences of a run depend on (seed, name, chunk) and the batch size only, not on the runs
-    beside it: two runs of the same seed, one with and one without an intervention, see the same
-    sentences in the same order.
-
-    Parameters
-    ----------
-    language
-        with its tables on `device`.
-    name
-        of the phase of training, such as "pretraining".
-    labels
-        "drawn": the hidden words themselves. "exact": their conditional distributions, which have
-        the same expected gradient and none of the noise of labels.
+    """The batches of steps 64 · chunk, 64 · chunk + 1, … of each run: they depend on (seed, name,
+    chunk) and the batch size only, so that runs of one seed see the same sentences in the same
+    order. Exact `labels` are conditional distributions: the same expected gradient without the
+    noise of labels.
     """
     sentences = STEPS_AT_ONCE * batch_size
     drawn = [

@@ -233,28 +233,9 @@ def _check_words(logits: Tensor, test: TestSet) -> None:
 def drawn_and_expected_losses(
     model: nn.Module, language: Language, batch: MaskedBatch
 ) -> tuple[Float[Tensor, " n"], Float[Tensor, " n"]]:
-    """The loss of each sentence on the word that was hidden, and its expectation over that word.
-
-    Parameters
-    ----------
-    model
-        `model(tokens, positions)` are logits (n, 1, words).
-    language
-        that drew the sentences.
-    batch
-        n sentences with one mask each.
-
-    Returns
-    -------
-    drawn
-        −log f(xₜ | x₋ₜ) in nats, float64.
-    expected
-        its mean over xₜ given x₋ₜ: entropy plus divergence at this sentence.
-
-    Raises
-    ------
-    ValueError
-        a sentence with several masks.
+    """The loss of each sentence on the word that was hidden, and its expectation over that word
+    (entropy plus divergence), in nats. `model(tokens, positions)` are logits (n, 1, words). Raises
+    ValueError for a sentence with several masks.
     """
     true = hidden_conditional(language, batch.tokens, batch.positions, batch.targets)
     log_model = model(batch.tokens, batch.positions)[:, 0].double().log_softmax(1)

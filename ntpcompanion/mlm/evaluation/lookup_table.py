@@ -20,28 +20,9 @@ def lookup_features(
     projection: Float[Tensor, "dims fewer"] | None = None,
 ) -> Float[Tensor, "n columns"]:
     """Pr(· | x₋ₜ) for every position t in one row of positions · vocab_size numbers, zeros at
-    padded positions; float32.
-
-    A linear probe on them is that of a model with identity output embedding whose masked
-    predictions are perfect (Liu et al. 2023, section 3.3). What it says of position t does not
-    depend on x_t itself.
-
-    Parameters
-    ----------
-    language
-        with its tables on any device; computed where the tokens are.
-    positions
-        columns of the model that this one is compared with.
-    batch
-        sentences at a time: memory is the result and `masked_conditional` on that many.
-    projection
-        each row times this matrix, such as `gaussian_projection`; with 100,000 sentences at the
-        paper's sizes 0.2 GB instead of 1.3 to 2.6.
-
-    Raises
-    ------
-    ValueError
-        a sentence longer than `positions` or of probability 0, a batch below 1.
+    padded positions: features of a perfect model with identity output embedding (Liu et al. 2023,
+    section 3.3). `projection` multiplies each row, to save memory. Raises ValueError for a sentence
+    that is too long or of probability 0, a batch below 1.
     """
 
     def conditionals(part: Tensor) -> Tensor:

@@ -110,21 +110,9 @@ def _distributions(labels: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class LogisticFit:
-    """Weights and biases of k problems, with a certificate.
-
-    Fields
-    ------
-    weights, bias
-        the logits of features x are x W + b.
-    gradient_norm
-        Euclidean norm of the gradient of the objective in (W, b) at the solution, computed afresh
-        there.
-    loss
-        the objective at the solution, in nats, in float64.
-    iterations
-        of the slowest problem.
-    tolerance
-        of the gradient's norm, as asked for.
+    """Weights and biases of k problems, logits x W + b, with a certificate: the Euclidean norm of
+    the gradient in (W, b), computed afresh. `loss` is the objective in nats, `iterations` those of
+    the slowest problem.
     """
 
     weights: Float[Tensor, "k d classes"]
@@ -162,43 +150,11 @@ def fit_logistic(
     max_iterations: int = 500,
     start: LogisticFit | None = None,
 ) -> LogisticFit:
-    """Minimize (1/n) Σᵢ −log softmax(xᵢ W + b)[yᵢ] + (ridge_k/2) ‖W‖² in W and b, for every
-    problem k of a stack.
-
-    Parameters
-    ----------
-    features
-        in float32 or float64, on any device; well conditioned ones converge fastest, see
-        `scaled_stack`.
-    labels
-        integers (n,) or (k, n), or distributions over the classes (n, classes) or (k, n, classes).
-    ridge
-        at least 0; the bias is not penalized. With ridge 0 and classes that a linear map separates
-        there is no minimum, and the iteration ends where the gradient is below the tolerance.
-    tolerance
-        of the Euclidean norm of the gradient. On whitened features in float32, rounding leaves a
-        norm of about 1e-7.
-    start
-        a fit of problems of the same shape to start from; zeros by default.
-
-    Returns
-    -------
-    LogisticFit
-        with the gradient's norm of every problem. A problem that has not reached the tolerance is
-        no error: `converged` tells.
-
-    Raises
-    ------
-    ValueError
-        shapes that do not fit, labels that are not classes, a negative ridge, features that are not
-        finite.
-
-    Notes
-    -----
-    L-BFGS with ten pairs on all problems at once, backtracking by problem; those that have
-    converged stand still, and are left out once they are half of the stack. A step costs two
-    products with the features, O(k n d classes); backtracking needs none, as logits are linear in
-    the point. Memory: the features, half of them again, and a few times k n classes.
+    """Minimize (1/n) Σᵢ −log softmax(xᵢ W + b)[yᵢ] + (ridge_k/2) ‖W‖² for every problem k of a
+    stack, by L-BFGS until the norm of the gradient is below `tolerance` (rounding leaves 1e-7 in
+    float32). Labels are integers or distributions; a problem that has not converged is no error.
+    Raises ValueError for shapes that do not fit, labels that are no classes, a negative ridge,
+    infinite features.
     """
     problems = logistic_problems(features, labels, classes, ridge)
     as_positive("tolerance", tolerance)

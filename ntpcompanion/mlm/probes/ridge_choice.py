@@ -40,29 +40,10 @@ def choose_ridge(
     tolerance: float = 1e-5,
     max_iterations: int = 500,
 ) -> RidgeChoice:
-    """Fit each set of features with each ridge, and keep for each model the best ridge.
-
-    Parameters
-    ----------
-    features, labels
-        as for `fit_logistic`. Each model has the same number of consecutive fits, which share the
-        ridge: several projections, say, or several subsets of examples.
-    held_out, labels_held_out
-        features that choose, one set for each fit or one for each model, and their labels (m,).
-    ridges
-        the candidates. From the largest to the smallest, each starts at the solution of the one
-        before.
-    models
-        how many there are.
-    criterion
-        "accuracy" or "loss" on the held-out examples. The ridge of least loss can be a hundred
-        times smaller than that of most accuracy, and cost points of accuracy: what is judged by its
-        accuracy should be chosen by it. Of equally good ridges the largest is taken.
-
-    Raises
-    ------
-    ValueError
-        no ridges, an unknown criterion, or what `fit_logistic` rejects.
+    """Fit each set of features with each ridge, and keep for each model the best ridge by held-out
+    examples; its consecutive fits share it, ties go to the largest. The ridge of least loss can
+    cost points of accuracy: choose by what is judged. Raises ValueError for no ridges, an unknown
+    criterion, or as `fit_logistic`.
     """
     choice: RidgeChoice | None = None
     fit: LogisticFit | None = None

@@ -47,43 +47,10 @@ def trained_heads(
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> Float[Tensor, "k"]:
-    """Accuracy of linear heads that are trained on the features of k models, each for the same
-    number of epochs.
-
-    Parameters
-    ----------
-    train, test
-        features of the training sentences and of the test sentences.
-    labels
-        classes of the training sentences.
-    posterior
-        exact probabilities of the classes given each test sentence.
-    plan
-        of the training, for every model. Its `scaling` takes its coordinates from the training
-        features of each model.
-    generator
-        of the first weights and of the order of the examples, which are the same for all models.
-
-    Returns
-    -------
-    Tensor
-        per model the mean probability of the class that its head guesses, on the device of the
-        features.
-
-    Raises
-    ------
-    ValueError
-        shapes that do not fit, or training labels of one class only.
-    FloatingPointError
-        a head that is not finite.
-
-    Notes
-    -----
-    Equal to `linear_probe` on each model with the same generator, up to rounding, if `batch_size`
-    divides n; otherwise the incomplete batch at the end of an epoch is left out here. Memory: a
-    scaled copy of the features. Time with 8000 examples of 256 features, eight classes and the
-    default plan: 0.3 s for 64 models on an H100, 4 s for each model on one core. Source: Liu et al.
-    2023, appendix A.3.
+    """Accuracy of linear heads trained on the features of k models for the same number of epochs:
+    that of `linear_probe` on each, if `batch_size` divides n; else an incomplete last batch is left
+    out. Raises ValueError for shapes that do not fit or a single class, FloatingPointError for a
+    head that is not finite.
     """
     train, test = scaled_stack(train, test, plan.scaling)
     heads = fit_heads(train, labels, posterior.shape[1], plan, generator)

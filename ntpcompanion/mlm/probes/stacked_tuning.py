@@ -23,16 +23,9 @@ DECODER_BIAS = "bias"  # the features do not depend on it
 
 @dataclass(frozen=True, eq=False)
 class FineTuned:
-    """What fine-tuned networks reach.
-
-    Fields
-    ------
-    halfway, final
-        accuracy after half of the epochs, rounded down, and after all of them, by the exact
-        posterior: the mean probability of the guessed class. Their difference says whether the
-        training has converged.
-    training_loss
-        mean cross-entropy on the training sentences at the end, in nats.
+    """Mean probability of the guessed class by the exact posterior after half of the epochs,
+    rounded down, and after all: their difference says whether the training has converged.
+    `training_loss` is in nats.
     """
 
     halfway: Float[Tensor, " models"]
@@ -82,47 +75,11 @@ def fine_tuned_stack(
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> FineTuned:
-    """Train copies of transformers, each with a new linear head on its CLS vector, and measure them
-    on other sentences.
-
-    Parameters
-    ----------
-    stack
-        of transformers; it is not changed.
-    train, test
-        sentences, the same for all networks.
-    labels
-        classes of the training sentences.
-    posterior
-        exact probabilities of the classes given each test sentence.
-    plan
-        of the training, for every network; FINE_TUNING is that of the paper. Its `scaling` does not
-        apply.
-    generator
-        of the first weights of the heads and of the order of the sentences, which are the same for
-        all networks.
-
-    Returns
-    -------
-    FineTuned
-        on the device of the stack.
-
-    Raises
-    ------
-    ValueError
-        an LSTM, a plan of one epoch, shapes that do not fit, a sentence that is too long, or
-        training labels of one class only.
-    FloatingPointError
-        a training loss that is not finite.
-
-    Notes
-    -----
-    The incomplete batch at the end of an epoch is left out if `batch_size` does not divide n; one
-    that is larger than n takes all examples at once. Weight decay applies to all parameters but the
-    bias of the decoder, which is not used. Memory: four copies of the parameters, and the
-    activations of all networks on a batch, or on 512 sentences without gradients. Time at width 32
-    with 2 layers, for 8000 sentences of 8 words and the plan of the paper: 2.6 s for 64 networks on
-    an H100, 8 s for each network on one core. Source: Liu et al. 2023, appendix A.3.
+    """Fine-tune copies of transformers, each with a new linear head on its CLS vector, and measure
+    them on other sentences (Liu et al. 2023, appendix A.3). `plan.scaling` does not apply; an
+    incomplete last batch is left out. Memory: four copies of the parameters. Raises ValueError for
+    an LSTM, one epoch, shapes that do not fit, too long a sentence or a single class;
+    FloatingPointError for a loss that is not finite.
     """
     device = stack.device
     train, test = (padded_to(t, stack.plan.positions).to(device) for t in (train, test))

@@ -87,35 +87,9 @@ def mlp_traces(
     *,
     slope: float = 0.0,
 ) -> Float[np.ndarray, " layers"]:
-    """The trace of the Fisher information with respect to each matrix: the mean over inputs of
-    Σ_v f_v ‖∇ log f_v‖², with f the softmax of the logits.
-
-    It is the trace of the Hessian of the cross-entropy where f is the true distribution.
-
-    Parameters
-    ----------
-    weights
-        W_1, …, W_n, as for `enlarge_mlp`.
-    inputs
-        (inputs, d_0), equally frequent.
-    slope
-        of the activation for negative numbers, 0 for a ReLU.
-
-    Returns
-    -------
-    array
-        (n,), one trace for each matrix.
-
-    Raises
-    ------
-    ValueError
-        as `enlarge_mlp`, and for inputs of another shape.
-
-    Notes
-    -----
-    The gradient of log f_v with respect to W_l is the outer product of the gradient with respect to
-    what W_l gives and what it takes, so its square is a product of two squares. Time O(inputs ·
-    classes · parameters).
+    """The trace of the Fisher information with respect to each matrix W_l: the mean over inputs of
+    Σ_v f_v ‖∇ log f_v‖², f the softmax of the logits. `slope` is that of the activation below zero.
+    Raises ValueError as `enlarge_mlp`, and for inputs of another shape.
     """
     matrices = [as_array("weights", matrix) for matrix in weights]
     hidden = _hidden(matrices, as_array("inputs", inputs), slope)

@@ -24,17 +24,9 @@ from ntpcompanion.networks.stack import Parameters, Stack, functional_logits
 
 @dataclass(frozen=True, eq=False)
 class StackedTerm:
-    """What is minimized beside the loss of the masked words: weight · value, for each network.
-
-    Fields
-    ------
-    weights
-        (models,), the factors; negative ones maximize the value.
-    draw
-        of the number of a step: what the value depends on besides, tensors (models, …).
-    value
-        of the shape and the parameters of one network, its sentences and masked positions, and its
-        part of what was drawn: a scalar.
+    """What is minimized beside the loss: weights · value, a negative weight (models,) maximizes.
+    `draw(step)` makes tensors (models, …); `value` takes the shape and parameters of one network,
+    its sentences, masked positions and part of the draw.
     """
 
     weights: Float[Tensor, " models"]
@@ -44,17 +36,8 @@ class StackedTerm:
 
 @dataclass(frozen=True, eq=False)
 class StackedState:
-    """Where a stack is.
-
-    Fields
-    ------
-    step
-        updates made.
-    stack
-        as it is now: the next state changes it.
-    loss, term
-        (models,) mean training loss in nats and mean second term since the state before; NaN if
-        there was no step since.
+    """Where a stack is after `step` updates; the next state changes `stack`. `loss` (nats) and
+    `term` are means (models,) since the state before; NaN if there was no step since.
     """
 
     step: int
@@ -90,42 +73,11 @@ def train_stack(
     term: StackedTerm | None = None,
     eval_steps: Collection[int] = (),
 ) -> Iterator[StackedState]:
-    """Train all networks of a stack, each on the sentences of its own seed, and yield the state at
-    each of the `eval_steps` and at the last step.
-
-    Parameters
-    ----------
-    start
-        where to start from; it is not changed. The optimizer is new.
-    plan
-        its `seed`, `micro_batch`, `precision` and `compile` do not apply.
-    language
-        with its tables on the device of the stack.
-    seeds
-        of the sentences of each network. Networks of equal seed see the same sentences: a pair that
-        differs in an intervention alone.
-    name
-        of the phase: another name, other sentences.
-    labels
-        see `draw_steps`.
-    rates
-        factors of the learning rate of each network, for SGD only: AdamW does not notice the scale
-        of a gradient.
-    term
-        what is minimized besides.
-
-    Raises
-    ------
-    ValueError
-        not one seed or one rate for each network; rates for AdamW; another vocabulary; stops
-        outside of the run; a plan with several masks a sentence.
-    FloatingPointError
-        a training loss that is not finite, found at a stop.
-
-    Notes
-    -----
-    Equal to training each network alone up to the rounding of sums. A step costs about as much as
-    that of one network where the processor is not filled by one, such as on a GPU.
+    """Train all networks of a stack, each on the sentences of its own seed (equal seeds: equal
+    sentences), and yield at the `eval_steps` and the last step. `name` is the phase: another one,
+    other sentences; `rates` are factors, for SGD only. Raises ValueError for not one seed or rate a
+    network, rates for AdamW, another vocabulary, stops outside, several masks; FloatingPointError
+    for an infinite loss.
     """
     eval_steps = plan.with_last(eval_steps)
     stack = Stack(start.plan, {n: p.clone().requires_grad_() for n, p in start.parameters.items()})

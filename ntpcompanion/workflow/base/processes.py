@@ -56,14 +56,9 @@ class Lifeline:
 
 
 def end_with_parent(*, grace: float = 0.0) -> None:
-    """From now on this process ends when the one that has started it ends, or cuts the `Lifeline`;
-    for the program that was started.
-
-    Parameters
-    ----------
-    grace
-        seconds in which the main thread, interrupted as by Ctrl-C, may end what it has started
-        itself; 0 ends the process at once.
+    """From now on this process ends when the one that has started it ends, or cuts the `Lifeline`.
+    For `grace` seconds the main thread, interrupted as by Ctrl-C, may end what it has started
+    itself.
     """
     threading.Thread(target=_end_with_input, args=(grace,), daemon=True).start()
 

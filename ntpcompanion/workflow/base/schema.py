@@ -13,26 +13,9 @@ SHOWN = 60  # characters of a value that does not fit
 
 
 def validate(data: object, shape: Any, where: str) -> Any:
-    """`data`, as a value of the type `shape`.
-
-    Parameters
-    ----------
-    data
-        what a YAML or JSON reader gave.
-    shape
-        a type such as `dict[str, list[float]]`, or a pydantic model.
-    where
-        the file, and the place in it, with which an error begins.
-
-    Returns
-    -------
-    object
-        the value, of that type. A text is never taken for a number, nor a number for a text.
-
-    Raises
-    ------
-    WorkflowError
-        naming every place where the data do not fit, what belongs there, and what was received.
+    """`data` of a YAML or JSON reader as a value of the type `shape` or pydantic model; a text is
+    never taken for a number, nor a number for a text. Raises WorkflowError, which begins with
+    `where` and names every place that does not fit.
     """
     try:
         return TypeAdapter(shape).validate_python(data, strict=True)

@@ -20,29 +20,10 @@ WHOLE = "*"  # as the last part of a name: everything that stands there
 # the notebooks and records of a book share most of their modules; to parse one takes milliseconds
 @functools.cache
 def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
-    """The dotted names that `code` imports, or reaches as attributes of what it imports.
-
-    After `from pkg import sub`, the code `sub.name` uses `pkg.sub` and `pkg.sub.name`.
-    Where an imported name is handed on as a whole, and where it is never used (another module may
-    import it from here), anything in it may be used: `pkg.sub.*`. Imports inside functions
-    count; those by computed names cannot be seen.
-
-    Parameters
-    ----------
-    code
-        Python source.
-    parent
-        the dotted name of the package that relative imports start from; None if there is none.
-
-    Returns
-    -------
-    frozenset of str
-        absolute names, whether of modules, functions or anything else.
-
-    Raises
-    ------
-    SyntaxError, ValueError, MemoryError, RecursionError
-        if `code` is not Python; as `ast.parse` does.
+    """The absolute dotted names that `code` imports, or reaches as attributes of what it imports;
+    `pkg.sub.*` where an imported name is handed on as a whole or never used. Relative imports start
+    from `parent`; computed names cannot be seen. Raises SyntaxError, ValueError, MemoryError or
+    RecursionError as `ast.parse`.
     """
     with ONE_PARSES:
         tree = ast.parse(code)

@@ -48,22 +48,10 @@ class Layout:
 def lay_out(
     project: Project, folder: Path, modules: Iterable[str], declared: Mapping[str, Path]
 ) -> Layout:
-    """Copy to a new folder the files of packages and the `declared` files and folders of a run.
-
-    Parameters
-    ----------
-    folder
-        is emptied first.
-    modules
-        files relative to the first package, as `source_hashes` names them; an entry with a colon
-        stands for the public names of a package, whose stub is needed.
-    declared
-        where each file or folder is copied from, by its path below the root of the project.
-
-    Raises
-    ------
-    WorkflowError
-        a file that cannot be read.
+    """Copy to a new, emptied folder the files of packages and the `declared` files and folders of a
+    run, each by its path below the root. `modules` are as `source_hashes` names them; an entry with
+    a colon stands for the public names of a package, whose stub is needed. Raises WorkflowError for
+    a file that cannot be read.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
