@@ -7,6 +7,11 @@ from .dropped_deltas import dropped_moments as dropped_moments
 from .dropped_deltas import least_error_divisor as least_error_divisor
 from .dropped_deltas import dropped_bound as dropped_bound
 from .dropped_deltas import worst_violations as worst_violations
+from .associative_memory import widest_memory as widest_memory
+from .associative_memory import circle_memory as circle_memory
+from .associative_memory import stored_probability as stored_probability
+from .associative_memory import stored_fractions as stored_fractions
+from .pruning import prune_matrix as prune_matrix
 
 __all__ = [
     "cost_sensitive_svm",
@@ -18,4 +23,9 @@ __all__ = [
     "least_error_divisor",
     "dropped_bound",
     "worst_violations",
+    "widest_memory",
+    "circle_memory",
+    "stored_probability",
+    "stored_fractions",
+    "prune_matrix",
 ]

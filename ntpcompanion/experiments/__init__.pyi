@@ -69,6 +69,8 @@ from .adaptation import margin_attributes as margin_attributes
 from .adaptation import adjusted_classes as adjusted_classes
 from .adaptation import group_components as group_components
 from .adaptation import pruned_finetuning as pruned_finetuning
+from .adaptation import pruned_transformer as pruned_transformer
+from .adaptation import pruned_recall as pruned_recall
 from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
@@ -173,6 +175,8 @@ __all__ = [
     "adjusted_classes",
     "group_components",
     "pruned_finetuning",
+    "pruned_transformer",
+    "pruned_recall",
     "attention_directions",
     "attention_starts",
     "joint_training",

@@ -4,6 +4,11 @@ from . import group_components as group_components
 from . import pruned_finetuning as pruned_finetuning
 from .dropped_effects import METHODS as METHODS
 from .dropped_effects import DroppedEffects as DroppedEffects
+from . import pruned_transformer as pruned_transformer
+from . import pruned_recall as pruned_recall
+from .pruned_effects import ASKED as ASKED
+from .pruned_effects import PrunedNetworks as PrunedNetworks
+from .pruned_effects import PrunedAnswers as PrunedAnswers
 
 __all__ = [
     "margin_attributes",
@@ -12,4 +17,9 @@ __all__ = [
     "pruned_finetuning",
     "METHODS",
     "DroppedEffects",
+    "pruned_transformer",
+    "pruned_recall",
+    "ASKED",
+    "PrunedNetworks",
+    "PrunedAnswers",
 ]

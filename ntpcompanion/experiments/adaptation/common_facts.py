@@ -1,4 +1,4 @@
-"""Well-known facts of five kinds with one-word answers, and prompts that ask for them."""
+"""Well-known facts of six kinds with one-word answers, and prompts that ask for them."""
 
 from typing import NamedTuple
 
@@ -69,15 +69,21 @@ KINDS = {
         ),
         WORDS,
     ),
-    "past tenses": Kind(
-        "the past tense of {} is",
+    "currencies": Kind(
+        "the currency of {} is the",
         _pairs(
-            "go=went, take=took, see=saw, eat=ate, run=ran, come=came, give=gave, know=knew, "
-            "write=wrote, think=thought, buy=bought, bring=brought, catch=caught, teach=taught, "
-            "feel=felt, hold=held, keep=kept, leave=left, lose=lost, make=made, meet=met, "
-            "pay=paid, say=said, sell=sold, send=sent, sit=sat, sleep=slept, speak=spoke, "
-            "stand=stood, tell=told, win=won, begin=began, break=broke, choose=chose, "
-            "drive=drove, fall=fell, fly=flew, grow=grew, sing=sang, throw=threw"
+            "Japan=yen, China=yuan, India=rupee, Russia=ruble, Mexico=peso, Brazil=real, "
+            "England=pound, Switzerland=franc, Poland=zloty, Turkey=lira, Thailand=baht, "
+            "Israel=shekel, Hungary=forint, Germany=euro, Canada=dollar, Sweden=krona, Iraq=dinar"
+        ),
+        COUNTRIES,
+    ),
+    "young animals": Kind(
+        "a young {} is called a",
+        _pairs(
+            "dog=puppy, cat=kitten, cow=calf, sheep=lamb, goat=kid, horse=foal, pig=piglet, "
+            "hen=chick, duck=duckling, bear=cub, deer=fawn, swan=cygnet, frog=tadpole, "
+            "eagle=eaglet, spider=spiderling, man=boy, woman=girl, kangaroo=joey"
         ),
         WORDS,
     ),

@@ -17,6 +17,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.adaptation.common_facts import KINDS
 from ntpcompanion.languages.pretrained.hub import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
+from ntpcompanion.randomness import stream
 
 INPUTS = ("text",)  # fields of a plan that name files
 Ability = Literal["recall", "copying", "overriding"]
@@ -41,10 +42,12 @@ class Plan(experiment.Plan):
     length: Annotated[int, Field(ge=2, description="tokens of a row")] = 128
     kind: Annotated[str, Field(description="of the facts, as in `common_facts.KINDS`")]
     facts: Annotated[int, Field(ge=3, description="at most so many that the model answers")]
+    sums: Annotated[int, Field(ge=1, description="prompts that show x and x + c, for the model")]
     sparsities: Annotated[
         tuple[Annotated[float, Field(gt=0, lt=1)], ...],
         Field(min_length=1, description="increasing fractions of each matrix that become 0"),
     ]
+    seed: Annotated[int, Field(ge=0, description="of the sums")]
 
 
 class Margins(experiment.Result):
@@ -69,7 +72,10 @@ class Result(experiment.Result):
     asked: Annotated[int, Field(description="facts of this kind")]
     answered: Annotated[dict[Ability, int], Field(description="of these by the unpruned model")]
     facts: Annotated[tuple[str, ...], Field(description="the first that it answers in each way")]
-    margins: tuple[Margins, ...]
+    sums: Annotated[int, Field(description="x + c that the unpruned model gets right")]
+    margins: Annotated[
+        tuple[Margins, ...], Field(description="of sparsity 0 once, under magnitude")
+    ]
     text_sha256: str
 
 
@@ -79,7 +85,8 @@ def run(plan: Plan) -> Result:
 
     Prompts end before the answer, whose first token is asked for. In the prompts of copying a name
     without a meaning stands for that of the fact, with the same answer; in those of overriding the
-    answer is that of the next fact of the list. Only facts count that the unpruned model answers in
+    answer is that of the next fact of the list. A sum shows x=x + c for six to eight other x and
+    ends in x=. Only facts count that the unpruned model answers in
     all three ways with the most probable of all tokens: its accuracy is 1 for each ability and each
     set of wrong answers. Every linear layer but the output matrix is pruned to the same sparsity.
 
@@ -95,7 +102,7 @@ def run(plan: Plan) -> Result:
     Examples
     --------
     >>> from ntpcompanion.experiments import pruned_recall
-    >>> plan = pruned_recall.Plan(kind="capitals", facts=12, sparsities=(0.2, 0.4))
+    >>> plan = pruned_recall.Plan(kind="capitals", facts=12, sums=8, sparsities=(0.2,), seed=0)
     >>> pruned_recall.run(plan).answered  # doctest: +SKIP
     """
     if plan.kind not in KINDS:
@@ -118,19 +125,21 @@ def run(plan: Plan) -> Result:
     facts = [name for name, good in zip(names, answered, strict=True) if good][: plan.facts]
     if len(facts) < 3:
         raise ValueError(f"`kind` = {plan.kind!r}: the model answers {len(facts)} facts only.")
+    sums = _sums(model, tokenizer, plan)
     norms, measured = {"magnitude": None, "wanda": input_norms(model, rows)}, []
-    for rule in RULES:
-        for sparsity in (0.0, *plan.sparsities):
-            with pruned(model, linear_layers(model), sparsity, norms[rule]):
-                for ability in ABILITIES:
-                    values = _margins(model, tokenizer, plan.kind, facts, ability).tolist()
-                    where = {"rule": rule, "sparsity": sparsity, "ability": ability}
-                    sets = zip(("all_tokens", "candidates", "one"), values, strict=True)
-                    measured.append(Margins(**where, **{name: tuple(v) for name, v in sets}))
+    cases = [("magnitude", 0.0), *((rule, s) for rule in RULES for s in plan.sparsities)]
+    for rule, sparsity in cases:
+        with pruned(model, linear_layers(model), sparsity, norms[rule]):
+            for ability in ABILITIES:
+                values = _margins(model, tokenizer, plan.kind, facts, ability).tolist()
+                where = {"rule": rule, "sparsity": sparsity, "ability": ability}
+                sets = zip(("all_tokens", "candidates", "one"), values, strict=True)
+                measured.append(Margins(**where, **{name: tuple(v) for name, v in sets}))
     return Result(
         asked=len(names),
         answered={ability: int(good.sum()) for ability, good in right.items()},
         facts=tuple(facts),
+        sums=sums,
         margins=tuple(measured),
         text_sha256=text.sha256,
     )
@@ -150,6 +159,17 @@ def prompts_of(kind: str, names: Sequence[str], ability: Ability) -> list[tuple[
         )
         prompts.append((prompt[0].upper() + prompt[1:], answer, wrong))
     return prompts
+
+
+def _sums(model: nn.Module, tokenizer: Any, plan: Plan) -> int:
+    rng, prompts, answers = stream(plan.seed, f"sums of {plan.kind}"), [], []
+    for _ in range(plan.sums):
+        c = int(rng.integers(1, 4))
+        x = rng.permutation(10 - c)
+        prompts.append("".join(f"{each}={each + c}\n" for each in x[:-1]) + f"{x[-1]}=")
+        answers.append(tokenizer(str(x[-1] + c), add_special_tokens=False)["input_ids"][0])
+    best = _next_logits(model, tokenizer, prompts).argmax(-1)
+    return int((best == torch.tensor(answers)).sum())
 
 
 def _margins(

@@ -38,6 +38,7 @@ class Plan(experiment.Plan):
     pairs: Annotated[int, Field(ge=2, description="of key and value in a prompt")] = 6
     width: Annotated[int, Field(ge=4, description="of the network; a multiple of 4")] = 64
     layers: Annotated[int, Field(ge=1, description="of the network, 4 heads each")] = 2
+    deviation: Annotated[float, Field(gt=0, description="of initial matrices")] = 0.1
     steps: Annotated[int, Field(ge=1, description="of AdamW")] = 2000
     batch_size: Annotated[int, Field(ge=1, description="prompts of each task in a step")] = 64
     learning_rate: Annotated[float, Field(gt=0, description="the largest")] = 3e-3
@@ -174,7 +175,7 @@ def _trained(plan: Plan, value: Int[np.ndarray, " facts"]) -> LanguageModel:
     size = TransformerSize(plan.width, layers=plan.layers, heads=4)
     positions = 2 * plan.pairs + 6 * (plan.pairs // 2) - 1
     shape = size.for_sentences(plan.facts + plan.fresh + plan.values, positions)
-    model = build_model(shape, plan.seed, causal=True)
+    model = build_model(shape, plan.seed, causal=True, deviation=plan.deviation)
     rng = stream(plan.seed, "training prompts")
     optimizer = torch.optim.AdamW(model.parameters(), plan.learning_rate, weight_decay=0.0)
     rising, falling = plan.steps / 20, plan.steps / 5
