@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import contextmanager
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -57,8 +58,8 @@ def prune_matrix(
     """
     size = weight.abs().flatten()[None] if norms is None else weight.abs() * norms
     number = round(sparsity * size.shape[1])
-    lowest = size.topk(number, dim=1, largest=False).indices
-    kept = torch.ones_like(size).scatter_(1, lowest, 0.0)
+    order = np.argpartition(size.numpy(), min(number, size.shape[1] - 1), axis=1)
+    kept = torch.ones_like(size).scatter_(1, torch.from_numpy(order[:, :number]), 0.0)
     return weight * kept.view_as(weight)
 
 

@@ -43,7 +43,7 @@ class PrunedNetworks:
         return pd.DataFrame([run.result.tolerated() for run in self.runs])
 
     @cached_property
-    def table(self) -> pd.DataFrame:
+    def table(self) -> Any:
         """A row for each accuracy, with the `seed` of its network."""
         tables = [run.result.table.assign(seed=run.plan.seed) for run in self.runs]
         return pd.concat(tables, ignore_index=True)

@@ -127,14 +127,24 @@ def run(plan: Plan) -> Result:
         raise ValueError(f"`kind` = {plan.kind!r}: the model answers {len(facts)} facts only.")
     sums = _sums(model, tokenizer, plan)
     norms, measured = {"magnitude": None, "wanda": input_norms(model, rows)}, []
-    cases = [("magnitude", 0.0), *((rule, s) for rule in RULES for s in plan.sparsities)]
+    cases: list[tuple[Rule, float]] = [
+        ("magnitude", 0.0),
+        *((rule, s) for rule in RULES for s in plan.sparsities),
+    ]
     for rule, sparsity in cases:
         with pruned(model, linear_layers(model), sparsity, norms[rule]):
             for ability in ABILITIES:
-                values = _margins(model, tokenizer, plan.kind, facts, ability).tolist()
-                where = {"rule": rule, "sparsity": sparsity, "ability": ability}
-                sets = zip(("all_tokens", "candidates", "one"), values, strict=True)
-                measured.append(Margins(**where, **{name: tuple(v) for name, v in sets}))
+                margins = _margins(model, tokenizer, plan.kind, facts, ability).tolist()
+                measured.append(
+                    Margins(
+                        rule=rule,
+                        sparsity=sparsity,
+                        ability=ability,
+                        all_tokens=tuple(margins[0]),
+                        candidates=tuple(margins[1]),
+                        one=tuple(margins[2]),
+                    )
+                )
     return Result(
         asked=len(names),
         answered={ability: int(good.sum()) for ability, good in right.items()},

@@ -29,6 +29,9 @@ PARTS: dict[Part, tuple[str, ...]] = {
 }
 
 
+COLUMNS = ["sparsity", "accuracy"]
+
+
 class Plan(experiment.Plan):
     """One network, and how it is trained and pruned."""
 
@@ -71,11 +74,11 @@ class Result(experiment.Result):
 
     def tolerated(self, loss: float = 0.05) -> dict[tuple[Part, Task], float]:
         """The largest sparsity up to which the accuracy falls by at most that fraction."""
+        rows = self.table.set_index(["part", "task"])
         return {
-            (part, task): tolerated_sparsity(
-                rows.sparsity.to_numpy(), rows.accuracy.to_numpy(), loss
-            )
-            for (part, task), rows in self.table.groupby(["part", "task"])
+            (part, task): tolerated_sparsity(*rows.loc[(part, task), COLUMNS].to_numpy().T, loss)
+            for part in PARTS
+            for task in TASKS
         }
 
 
@@ -153,7 +156,8 @@ def draw_prompts(
     pairs = np.stack([np.hstack([fresh, overridden]), first + np.hstack([free, new])], -1)
     answers = first + np.hstack([value[recalled], free, new])
     keys = np.hstack([recalled, fresh, overridden])
-    return Prompts(rng.permuted(pairs, axis=1), keys, answers)
+    order = rng.random((number, 2 * half, 1)).argsort(axis=1)
+    return Prompts(np.take_along_axis(pairs, order, axis=1), keys, answers)
 
 
 def _distinct(
