@@ -82,6 +82,20 @@ class PrunedAnswers:
         return table.assign(right=(table.margin > 0).astype(float))
 
     @cached_property
+    def counts(self) -> pd.DataFrame:
+        """A row for each kind and one for all: facts `asked`, answered by each ability, chosen
+        `facts`, right `sums` and prompts of sums.
+        """
+        rows = [
+            {"kind": run.plan.kind, "asked": run.result.asked, **run.result.answered}
+            | {"facts": len(run.result.facts), "sums": run.result.sums}
+            | {"sum prompts": run.plan.sums}
+            for run in self.runs
+        ]
+        table = pd.DataFrame(rows)
+        return pd.concat([table, table.sum(numeric_only=True).to_frame().T], ignore_index=True)
+
+    @cached_property
     def survival(self) -> Any:
         """The fraction of sparsities above 0 at which an answer is right: a row for each kind and
         fact, a column for each rule, set of wrong answers and ability.
