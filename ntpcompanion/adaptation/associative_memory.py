@@ -102,6 +102,16 @@ def stored_probability(num_keys: Size, dim: Size) -> float:
     """The probability that a matrix recalls a random assignment of two values to n keys in general
     position in d dimensions: 2^(1 − n) Σ_{k<d} C(n − 1, k) (Cover 1965). It is 1 for n ≤ d.
 
+    Parameters
+    ----------
+    num_keys, dim
+        n and d.
+
+    Returns
+    -------
+    float
+        the probability.
+
     Examples
     --------
     >>> from ntpcompanion.adaptation import stored_probability
