@@ -59,8 +59,8 @@ def prune_matrix(
     size = weight.abs().flatten()[None] if norms is None else weight.abs() * norms
     number = round(sparsity * size.shape[1])
     order = np.argpartition(size.numpy(), min(number, size.shape[1] - 1), axis=1)
-    kept = torch.ones_like(size).scatter_(1, torch.from_numpy(order[:, :number]), 0.0)
-    return weight * kept.view_as(weight)
+    mask = torch.ones_like(size).scatter_(1, torch.from_numpy(order[:, :number]), 0.0)
+    return weight * mask.view_as(weight)
 
 
 def input_norms(model: nn.Module, rows: Int[Tensor, "n t"]) -> dict[str, Float[Tensor, " in"]]:
