@@ -103,6 +103,9 @@ def test_every_rule_and_sparsity_is_measured(source, monkeypatch):
     seen = [(each.rule, each.sparsity, each.ability) for each in result.margins]
     assert len(set(seen)) == len(seen) == len(ABILITIES) * (1 + len(RULES))
     assert result.answered == dict.fromkeys(ABILITIES, 3)
+    for ability in ABILITIES:  # unpruned and by each rule another network
+        margins_of = {each.all_tokens for each in result.margins if each.ability == ability}
+        assert len(margins_of) == 1 + len(RULES)
     assert 0 <= result.sums <= 2
     with pytest.raises(ValueError, match="`rows` = 50"):
         pruned_recall.run(plan.model_copy(update={"rows": 50}))
