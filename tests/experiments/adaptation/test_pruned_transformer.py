@@ -57,7 +57,7 @@ def accuracies(result):
 
 
 def test_the_network_learns_all_three_tasks(accuracies):
-    """Chance is an eighth, or a half for a network that only knows which values its prompt holds."""
+    """Chance is an eighth, or a half if only the values of the prompt are known."""
     assert (accuracies.loc[0.0] > 0.9).all()
     assert (accuracies.loc[0.0].groupby("task").nunique() == 1).all()  # no part pruned: the same
 
