@@ -152,7 +152,7 @@ def stored_fractions(
     Examples
     --------
     >>> from ntpcompanion.adaptation import stored_fractions
-    >>> stored_fractions(4, [1.0], [2, 3], draws=5, seed=0).stored.mean()  # as many as dimensions
+    >>> float(stored_fractions(4, [1.0], [2, 3], draws=5, seed=0).stored.mean())  # n = d
     1.0
     """
     rows = []
