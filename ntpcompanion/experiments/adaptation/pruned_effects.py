@@ -15,11 +15,10 @@ from ntpcompanion.experiments.adaptation.pruned_transformer import Part, Task
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
-WrongAnswers = Literal["all_tokens", "candidates", "one"]
+WrongAnswers = Literal["all_tokens", "candidates"]
 ASKED: dict[WrongAnswers, str] = {
     "all_tokens": "among all tokens",
     "candidates": "among the answers of its kind",
-    "one": "against one wrong answer",
 }
 
 
@@ -135,15 +134,18 @@ class PrunedAnswers:
         return pd.DataFrame(rows.groupby(["sparsity", "ability"]).right.mean().unstack())
 
     def tolerated_table(self, draws: int, seed: int) -> pd.DataFrame:
-        """The sparsity at which accuracy, a line between grid points, falls by 5 %: a row for each
-        rule, set of wrong answers and ability, with the ends of a percentile bootstrap over facts.
+        """The sparsity at which accuracy, a line between grid points, falls by 5 % of that of the
+        unpruned model: a row for each rule, set of wrong answers and ability, with the ends of a
+        percentile bootstrap over facts.
         """
+        fields = ["answers", "ability", "kind", "fact"]
+        unpruned = self.table[self.table.sparsity == 0].set_index(fields).right.sort_index()
         rows: Any = self.table[self.table.sparsity > 0]
         by = ["rule", "answers", "ability"]
         cases = []
         for case, group in rows.groupby(by, sort=False):
             right = group.pivot(index=["kind", "fact"], columns="sparsity", values="right")
-            right.insert(0, 0.0, 1.0)
+            right.insert(0, 0.0, unpruned.loc[case[1:]])
             rng = stream(seed, "facts of a bootstrap")
             values, x = right.to_numpy(), right.columns.to_numpy(dtype=float)
             samples = rng.integers(len(values), size=(draws, len(values)))
@@ -154,8 +156,9 @@ class PrunedAnswers:
         return table.assign(answers=table.answers.map(ASKED))
 
 
-def _crossing(x: np.ndarray, y: np.ndarray, level: float = 0.95) -> float:
-    """Where the line through (x, y) first falls below a level; the last x if it does not."""
+def _crossing(x: np.ndarray, y: np.ndarray) -> float:
+    """Where the line through (x, y) first falls by 5 % of its start; the last x if it does not."""
+    level = 0.95 * y[0]
     below = np.flatnonzero(y < level)
     if not len(below):
         return float(x[-1])
