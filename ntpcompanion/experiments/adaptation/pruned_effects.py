@@ -18,7 +18,7 @@ from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 WrongAnswers = Literal["all_tokens", "candidates"]
 ASKED: dict[WrongAnswers, str] = {
     "all_tokens": "among all tokens",
-    "candidates": "among the answers of its kind",
+    "candidates": "among answers of its kind",
 }
 
 
