@@ -12,6 +12,11 @@ from .fair_embeddings import equalizing_metric as equalizing_metric
 from .fair_embeddings import common_shift_metric as common_shift_metric
 from .fair_embeddings import lossless_metric as lossless_metric
 from .fair_embeddings import without_directions as without_directions
+from .associative_memory import widest_memory as widest_memory
+from .associative_memory import circle_memory as circle_memory
+from .associative_memory import stored_probability as stored_probability
+from .associative_memory import stored_fractions as stored_fractions
+from .pruning import prune_matrix as prune_matrix
 
 __all__ = [
     "cost_sensitive_svm",
@@ -28,4 +33,9 @@ __all__ = [
     "common_shift_metric",
     "lossless_metric",
     "without_directions",
+    "widest_memory",
+    "circle_memory",
+    "stored_probability",
+    "stored_fractions",
+    "prune_matrix",
 ]

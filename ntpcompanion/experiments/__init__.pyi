@@ -71,6 +71,8 @@ from .adaptation import group_components as group_components
 from .adaptation import pruned_finetuning as pruned_finetuning
 from .adaptation import fair_minilm as fair_minilm
 from .adaptation import shifted_contents as shifted_contents
+from .adaptation import pruned_transformer as pruned_transformer
+from .adaptation import pruned_recall as pruned_recall
 from .attention import attention_directions as attention_directions
 from .attention import attention_starts as attention_starts
 from .attention import joint_training as joint_training
@@ -177,6 +179,8 @@ __all__ = [
     "pruned_finetuning",
     "fair_minilm",
     "shifted_contents",
+    "pruned_transformer",
+    "pruned_recall",
     "attention_directions",
     "attention_starts",
     "joint_training",

@@ -7,6 +7,11 @@ from . import shifted_contents as shifted_contents
 from .fair_effects import FairEffects as FairEffects
 from .dropped_effects import METHODS as METHODS
 from .dropped_effects import DroppedEffects as DroppedEffects
+from . import pruned_transformer as pruned_transformer
+from . import pruned_recall as pruned_recall
+from .pruned_effects import ASKED as ASKED
+from .pruned_effects import PrunedNetworks as PrunedNetworks
+from .pruned_effects import PrunedAnswers as PrunedAnswers
 
 __all__ = [
     "margin_attributes",
@@ -18,4 +23,9 @@ __all__ = [
     "FairEffects",
     "METHODS",
     "DroppedEffects",
+    "pruned_transformer",
+    "pruned_recall",
+    "ASKED",
+    "PrunedNetworks",
+    "PrunedAnswers",
 ]
