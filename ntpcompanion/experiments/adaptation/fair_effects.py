@@ -37,7 +37,7 @@ class FairEffects:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row for each split and map: `blocks` fitted on, `held_out`, and the fields of
+        """One row a split and map, with `blocks` fitted on, `held_out`, and the fields of
         `Measured`, with `gap` and `shift` over what they are without a map.
         """
         rows = []
@@ -51,7 +51,7 @@ class FairEffects:
 
     @cached_property
     def splits(self) -> pd.DataFrame:
-        """A row for each split: `blocks`, `held_out`, `smallest`, `common`, `content_along`, and
+        """One row a split, with `blocks`, `held_out`, `smallest`, `common`, `content_along`, and
         `excess`, what is left less what is predicted, mean over frames.
         """
         rows = [

@@ -36,7 +36,7 @@ class PrunedNetworks:
 
     @cached_property
     def tolerated(self) -> Any:
-        """The largest sparsity with at most 5 % loss: a row for each network, a column for each
+        """The largest sparsity with at most 5 % loss, a row for each network, a column for each
         part and task.
         """
         return pd.DataFrame([run.result.tolerated() for run in self.runs])
@@ -82,7 +82,7 @@ class PrunedAnswers:
 
     @cached_property
     def counts(self) -> pd.DataFrame:
-        """A row for each kind and one for all: facts `asked`, answered by each ability, chosen
+        """One row a kind and one for all, with facts `asked`, answered by each ability, chosen
         `facts`, right `sums` and prompts of sums.
         """
         rows = [
@@ -96,7 +96,7 @@ class PrunedAnswers:
 
     @cached_property
     def survival(self) -> Any:
-        """The fraction of sparsities above 0 at which an answer is right: a row for each kind and
+        """The fraction of sparsities above 0 at which an answer is right, a row for each kind and
         fact, a column for each rule, set of wrong answers and ability.
         """
         rows: Any = self.table[self.table.sparsity > 0]
