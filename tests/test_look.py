@@ -43,7 +43,7 @@ What is seen.</span></p></figcaption></figure>"""
 PAGE = """<!DOCTYPE html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <title>A chapter</title><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-{styles}<script defer src="tip.js"></script><script defer src="symbols.js"></script>
+{styles}<script defer src="tips.js"></script>
 <script>window.MathJax = {{options: {{enableMenu: false,
   processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}}}};</script>
 <script defer src="mathjax/tex-chtml-full.js"></script></head>
@@ -69,7 +69,7 @@ def site(tmp_path_factory):
     sheets = [themes / "styles" / f"{name}.css" for name in ("theme", "pydata-sphinx-theme")]
     sheets += [mine / "styles" / "sphinx-book-theme.css", proofs]
     sheets += [ASSETS / f"{name}.css" for name in ("type", "companion")]
-    for path in [*sheets, *(ASSETS / name for name in ("tip.js", "symbols.js"))]:
+    for path in [*sheets, ASSETS / "tips.js"]:
         shutil.copy2(path, site)
     mathjax = folder_of("sphinx-mathjax-offline") / "static" / "mathjax"
     fonts = Path("output", "chtml", "fonts", "woff-v2")
