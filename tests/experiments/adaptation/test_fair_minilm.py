@@ -13,6 +13,7 @@ from ntpcompanion.experiments.adaptation.paired_sentences import (
     FRAMES,
     block_sentences,
 )
+from ntpcompanion.languages.pretrained.needed import needed
 from ntpcompanion.recorded import Run
 from tests.languages.opt import TOKENS, scrambled, small_tokenizer
 
@@ -111,8 +112,7 @@ def test_blocks_in_both_parts_are_refused():
 # an encoder with random weights may map the variants of a sentence to one point
 @pytest.mark.filterwarnings("ignore:invalid value encountered in divide:RuntimeWarning")
 def test_sentences_are_read_by_an_encoder(tmp_path):
-    import transformers
-
+    transformers = needed("transformers")
     sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
     config = transformers.BertConfig(vocab_size=len(TOKENS), intermediate_size=8, **sizes)
     scrambled(transformers.BertModel(config)).float().save_pretrained(tmp_path)
