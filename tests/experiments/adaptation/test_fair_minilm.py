@@ -13,9 +13,7 @@ from ntpcompanion.experiments.adaptation.paired_sentences import (
     FRAMES,
     block_sentences,
 )
-from ntpcompanion.languages.pretrained.needed import needed
 from ntpcompanion.recorded import Run
-from tests.languages.opt import TOKENS, scrambled, small_tokenizer
 
 DIM = 12
 
@@ -107,20 +105,6 @@ def test_blocks_have_contents_of_their_own():
 def test_blocks_in_both_parts_are_refused():
     with pytest.raises(ValueError, match="`held_out` = 1 must not be a block of `training`"):
         fair_minilm.run(plan((0, 1), 1))
-
-
-# an encoder with random weights may map the variants of a sentence to one point
-@pytest.mark.filterwarnings("ignore:invalid value encountered in .*divide:RuntimeWarning")
-def test_sentences_are_read_by_an_encoder(tmp_path):
-    transformers = needed("transformers")
-    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
-    config = transformers.BertConfig(vocab_size=len(TOKENS), intermediate_size=8, **sizes)
-    scrambled(transformers.BertModel(config)).float().save_pretrained(tmp_path)
-    small_tokenizer().save_pretrained(tmp_path)
-    small = plan().model_copy(update={"source": str(tmp_path)})
-    result = fair_minilm.run(small)
-    assert [each.method for each in result.measured] == ["none", "equal", "mean", "1", "2"]
-    assert len(result.frames) == len(FRAMES)
 
 
 def test_effects_are_means_over_blocks():
