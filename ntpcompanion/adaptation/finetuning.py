@@ -2,8 +2,9 @@
 the change are dropped.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import torch
@@ -143,30 +144,41 @@ def _pull(
             weight.lerp_(start[name], fraction)
 
 
+def read_inputs(
+    model: nn.Module, rows: Int[Tensor, "n t"], look: Callable[[str, Float[Tensor, "n in"]], None]
+) -> None:
+    """Have a causal model of transformers read rows of tokens once, and hand the name of each
+    linear layer and its inputs, a row for each token, to `look`.
+    """
+
+    def hook(_: nn.Module, inputs: tuple[Tensor, ...], *, name: str) -> None:
+        look(name, inputs[0].flatten(0, -2))
+
+    hooks = [
+        layer.register_forward_pre_hook(partial(hook, name=name))
+        for name, layer in linear_layers(model).items()
+    ]
+    try:
+        with torch.no_grad():
+            model(input_ids=rows, use_cache=False, logits_to_keep=1)
+    finally:
+        for handle in hooks:
+            handle.remove()
+
+
 def output_ratios(model: nn.Module, delta: Delta, rows: Int[Tensor, "n t"]) -> dict[str, float]:
     """Q / S² of each matrix: Σ ΔW² x² over Σ (ΔW x)², summed over the outputs of the layer and over
     the inputs x that it has on these rows. No labels are needed.
     """
     ratios: dict[str, float] = {}
 
-    def watch(name: str) -> Any:
-        def hook(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            x, change = inputs[0].flatten(0, -2), delta.change[name]
-            total = float((x @ change.T).square().sum())
-            single = float((change.square() @ x.square().sum(0)).sum())
-            ratios[name] = single / total if total > 0 else 1.0
+    def look(name: str, x: Float[Tensor, "n in"]) -> None:
+        change = delta.change[name]
+        total = float((x @ change.T).square().sum())
+        single = float((change.square() @ x.square().sum(0)).sum())
+        ratios[name] = single / total if total > 0 else 1.0
 
-        return hook
-
-    hooks = [
-        layer.register_forward_pre_hook(watch(name)) for name, layer in linear_layers(model).items()
-    ]
-    try:
-        with torch.no_grad():
-            model(input_ids=rows, use_cache=False)
-    finally:
-        for hook in hooks:
-            hook.remove()
+    read_inputs(model, rows, look)
     return ratios
 
 

@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ntpcompanion.adaptation.finetuning import Matrices, linear_layers
+from ntpcompanion.adaptation.finetuning import Matrices, linear_layers, read_inputs
 from ntpcompanion.checks import Range, Shape, checked
 
 Sparsity = Annotated[float, Range(0, 1)]
@@ -68,24 +68,13 @@ def input_norms(model: nn.Module, rows: Int[Tensor, "n t"]) -> dict[str, Float[T
     these rows. The whole model is read once before it is pruned; Wanda's own program reads each
     block behind blocks that are pruned already.
     """
-    squares: dict[str, Tensor] = {}
+    norms: dict[str, Tensor] = {}
 
-    def watch(name: str) -> Any:
-        def hook(_: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-            squares[name] = inputs[0].flatten(0, -2).square().sum(0)
+    def look(name: str, x: Float[Tensor, "n in"]) -> None:
+        norms[name] = x.square().sum(0).sqrt()
 
-        return hook
-
-    hooks = [
-        layer.register_forward_pre_hook(watch(name)) for name, layer in linear_layers(model).items()
-    ]
-    try:
-        with torch.no_grad():
-            model(input_ids=rows, use_cache=False, logits_to_keep=1)
-    finally:
-        for hook in hooks:
-            hook.remove()
-    return {name: square.sqrt() for name, square in squares.items()}
+    read_inputs(model, rows, look)
+    return norms
 
 
 @contextmanager
