@@ -12,7 +12,7 @@ from jaxtyping import Float
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize
 
-from ntpcompanion.checks import Between, Range, Shape, checked, need
+from ntpcompanion.checks import Between, Is, Range, Shape, checked, need
 
 Points = Annotated[ArrayLike, Shape("n d")]
 LARGE = 1e6  # norm from which on a sum of gap matrices counts as one without negative eigenvalues
@@ -114,7 +114,8 @@ def equalizing_metric(
 
 @checked
 def common_shift_metric(
-    asymmetries: Points, shift: Annotated[ArrayLike, Shape("d")]
+    asymmetries: Points,
+    shift: Annotated[ArrayLike, Shape("d"), Is(np.any, "have an entry that is not 0")],
 ) -> tuple[Float[np.ndarray, "d d"], float]:
     """The metric nearest to I in which all gaps are zero, where all contents have the same shift v.
 

@@ -81,6 +81,11 @@ def test_with_as_many_contents_as_dimensions_a_common_shift_is_lost():
     assert lossless_metric(s, v) is None
 
 
+def test_a_shift_of_zero_is_named():
+    with pytest.raises(ValueError, match="`shift` must have an entry that is not 0"):
+        common_shift_metric([[1.0, 0.0]], [0.0, 0.0])
+
+
 def test_no_asymmetry_leaves_everything():
     metric, left = common_shift_metric(np.zeros((2, 3)), np.ones(3))
     assert left == 1

@@ -53,10 +53,10 @@ def small_gpt2():
     )
 
 
-def small_tokenizer():
+def small_tokenizer(vocabulary=TOKENS):
     tokenizers, transformers = needed("tokenizers"), needed("transformers")
     words = tokenizers.models.WordLevel(
-        {token: i for i, token in enumerate(TOKENS)}, unk_token="<unk>"
+        {token: i for i, token in enumerate(vocabulary)}, unk_token="<unk>"
     )
     splitter = tokenizers.Tokenizer(words)
     splitter.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()

@@ -134,6 +134,6 @@ class DroppedEffects:
         dropped = rows.groupby(["change", "method"]).loss.mean().unstack("method")
         whole = self.tunings.groupby("change")[["loss_before", "loss_after"]].mean()
         columns = {"loss_before": "start", "loss_after": "fine-tuned"}
-        columns |= {"unbiased": "DARE", "global": "q*, whole model", "magnitude": "largest entries"}
+        columns |= {name: text for name, text in METHODS.items() if name != "local"}
         table: pd.DataFrame = whole.join(dropped)[list(columns)].rename(columns=columns)
         return table.reset_index()

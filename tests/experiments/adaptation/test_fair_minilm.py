@@ -13,7 +13,13 @@ from ntpcompanion.experiments.adaptation.paired_sentences import (
     FRAMES,
     block_sentences,
 )
+from ntpcompanion.languages.pretrained.needed import needed
+from ntpcompanion.languages.pretrained.sentence_encoder import (
+    embed_sentences,
+    load_sentence_encoder,
+)
 from ntpcompanion.recorded import Run
+from tests.languages.opt import TOKENS, scrambled, small_tokenizer
 
 DIM = 12
 
@@ -105,6 +111,27 @@ def test_blocks_have_contents_of_their_own():
 def test_blocks_in_both_parts_are_refused():
     with pytest.raises(ValueError, match="`held_out` = 1 must not be a block of `training`"):
         fair_minilm.run(plan((0, 1), 1))
+
+
+def test_sentences_are_read_by_an_encoder(tmp_path):
+    transformers, variants = needed("transformers"), [block_sentences(block) for block in (0, 1)]
+    texts = [text for each in variants for variant in each[:3] for text in variant]
+    words = {word for text in texts for word in text.split()}
+    vocabulary = [*TOKENS, *sorted(words)]  # else variants are one and the same unknown word
+    sizes = {"hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2}
+    config = transformers.BertConfig(vocab_size=len(vocabulary), intermediate_size=8, **sizes)
+    scrambled(transformers.BertModel(config)).float().save_pretrained(tmp_path)
+    small_tokenizer(vocabulary).save_pretrained(tmp_path)
+    result = fair_minilm.run(plan().model_copy(update={"source": str(tmp_path)}))
+    assert [each.method for each in result.measured] == ["none", "equal", "mean", "1", "2"]
+    assert len(result.frames) == len(FRAMES)
+    encoder = load_sentence_encoder(str(tmp_path))
+    first, second, neutral = (embed_sentences(*encoder, each) for each in variants[1][:3])
+    distances = [((each - neutral) ** 2).sum(1) for each in (first, second)]
+    apart = ((neutral[:, None] - neutral) ** 2).sum(-1).mean()
+    gap = np.abs(distances[0] - distances[1]).mean() / apart
+    assert gap > 0.01
+    assert result.measured[0].gap == pytest.approx(gap, rel=1e-5)
 
 
 def test_effects_are_means_over_blocks():
