@@ -196,21 +196,26 @@ def show_beside(run: Run, book_run: Run) -> None:
 @contextlib.contextmanager
 def computing(
     name: str, jobs: int | None, scheduler: str | None
-) -> Iterator[tuple[campaign.Options, list[str]]]:
-    """A progress bar of a campaign; how it is computed, and its states in words so far, such as
-    `3 done · 1 failed · 4 waiting`.
+) -> Iterator[tuple[campaign.Options, dict[str, int]]]:
+    """A progress bar of a campaign; how it is computed, and the present numbers of tasks by
+    state.
     """
     with bars() as progress:
-        task, states = progress.add_task(name, total=None), [""]
+        task, present = progress.add_task(name, total=None), dict[str, int]()
 
         def report(counts: Mapping[str, int]) -> None:
+            present.update(counts)
             total, left = sum(counts.values()), counts["running"] + counts["waiting"]
-            states.append(" · ".join(f"{n} {state}" for state, n in counts.items() if n))
-            shown = f"{name}: {states[-1]}"
+            shown = f"{name}: {_states(counts)}"
             progress.update(task, completed=total - left, total=total, description=shown)
 
         note = functools.partial(say, console=progress.console)
-        yield campaign.Options(jobs, scheduler, report, note), states
+        yield campaign.Options(jobs, scheduler, report, note), present
+
+
+def _states(counts: Mapping[str, int]) -> str:
+    """Such as `3 done · 1 failed · 4 waiting`."""
+    return " · ".join(f"{number} {state}" for state, number in counts.items() if number)
 
 
 def record(
@@ -240,9 +245,9 @@ def run_planned(
     """
     words = planned_in_words(planned, campaign.Options(jobs, scheduler))
     say(words, console=Console(stderr=True))
-    with computing(planned.target.name, jobs, scheduler) as (options, states):
+    with computing(planned.target.name, jobs, scheduler) as (options, present):
         path = run_sweep(planned, options, out)
-    say(states[-1], f"Wrote {path}")
+    say(_states(present), f"Wrote {path}")
 
 
 def show_states(runs: Iterable[Run]) -> None:

@@ -60,7 +60,8 @@ class Result:
     @property
     def took(self) -> str:
         """Its duration, with two digits where it is short."""
-        return f"{self.seconds:.{int(self.seconds < 9.95)}f} seconds"
+        digits = 1 if self.seconds < 9.95 else 0
+        return f"{self.seconds:.{digits}f} seconds"
 
     def save(self, path: Path) -> None:
         """Write the file, sealed with a checksum."""
