@@ -14,6 +14,7 @@ from torch.nn import functional
 
 Matrices = dict[str, Float[Tensor, "out in"]]
 Rescaling = float | Mapping[str, float]
+ADAMW = partial(torch.optim.AdamW, weight_decay=0.0)
 
 
 def linear_layers(model: nn.Module) -> dict[str, nn.Linear]:
@@ -101,11 +102,13 @@ def finetune(
     *,
     learning_rate: float,
     pull: float = 0.0,
+    optimizer: Callable[..., torch.optim.Optimizer] = ADAMW,
 ) -> tuple[Delta, list[float]]:
-    """Train the linear layers of a causal model in place by AdamW, a step for each batch of tokens;
-    the rate rises over a tenth of the steps, then falls to 0. Returns the change and the losses, in
-    nats. `pull` is λ of θ ← θ − η λ (θ − θ₀) / r, r the root mean square of that matrix's gradients
-    by AdamW (DAREx-L2, as we read it; whether its mean is over one matrix we do not know).
+    """Train the linear layers of a causal model in place, a step for each batch of tokens; the rate
+    rises over a tenth of the steps, then falls to 0. Returns the change and the losses, in nats.
+    `pull`, with AdamW only, is λ of θ ← θ − η λ (θ − θ₀) / r, r the root mean square of that
+    matrix's gradients by AdamW (DAREx-L2, as we read it; whether its mean is over one matrix we do
+    not know).
     """
     layers = linear_layers(model)
     weights = {name: layer.weight for name, layer in layers.items()}
@@ -113,20 +116,20 @@ def finetune(
     for weight in weights.values():
         weight.requires_grad_(requires_grad=True)
     start = {name: weight.detach().clone() for name, weight in weights.items()}
-    optimizer = torch.optim.AdamW(weights.values(), lr=learning_rate, weight_decay=0.0)
+    steps = optimizer(weights.values(), lr=learning_rate)
     losses, rising = [], len(rows) // 10
     for step, batch in enumerate(rows):
         factor = min((step + 1) / (rising + 1), (len(rows) - step) / (len(rows) - rising))
-        optimizer.param_groups[0]["lr"] = learning_rate * factor
-        optimizer.zero_grad()
+        steps.param_groups[0]["lr"] = learning_rate * factor
+        steps.zero_grad()
         loss = text_loss(next_token_log_p(model, batch), batch)
         loss.backward()
-        optimizer.step()
+        steps.step()
         losses.append(float(loss.detach()))
         if pull:
-            _pull(optimizer, weights, start, pull)
+            _pull(steps, weights, start, pull)
     model.requires_grad_(requires_grad=False)
-    optimizer.zero_grad()
+    steps.zero_grad()
     change = {name: weight.detach() - start[name] for name, weight in weights.items()}
     return Delta(start, change), losses
 

@@ -1,7 +1,7 @@
 """How much of the fine-tuning of a language model is left when most of its change is dropped?"""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import torch
@@ -21,9 +21,10 @@ from ntpcompanion.adaptation.finetuning import (
     text_loss,
 )
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.real_model.text_rows import TextRows, shuffled, split_rows
 from ntpcompanion.languages.pretrained.hub import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
-from ntpcompanion.randomness import stream, torch_stream
+from ntpcompanion.randomness import torch_stream
 
 INPUTS = ("text",)  # fields of a plan that name files
 Method = Literal["unbiased", "global", "local", "magnitude"]
@@ -36,21 +37,9 @@ class Tuning(experiment.Plan):
     pull: Annotated[float, Field(ge=0, description="λ of the decoupled pull to the start")] = 0.0
 
 
-class Plan(experiment.Plan):
+class Plan(TextRows):
     """One fine-tuning on a part of a text, and what is dropped of it."""
 
-    source: Annotated[
-        str, Field(min_length=1, description="of the model and its tokenizer, as in `load_opt`")
-    ] = "smollm2"
-    text: Annotated[
-        str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
-    ] = "pydoc_data.topics"
-    segments: Annotated[int, Field(ge=1, description="equal parts of the text")]
-    segment: Annotated[int, Field(ge=0, description="which of them, from 0 on")]
-    length: Annotated[int, Field(ge=2, description="tokens of a row")]
-    batch_size: Annotated[int, Field(ge=1, description="rows of a step")]
-    steps: Annotated[int, Field(ge=1, description="of AdamW, each on other rows")]
-    held_out: Annotated[int, Field(ge=1, description="rows at the end of the part")]
     calibration: Annotated[int, Field(ge=1, description="rows of the training text, for q")]
     tuning: Tuning
     dropped: Annotated[
@@ -58,7 +47,6 @@ class Plan(experiment.Plan):
         Field(min_length=1, description="p, fractions of the change that are dropped"),
     ]
     masks: Annotated[int, Field(ge=1, description="draws for each p")]
-    seed: Annotated[int, Field(ge=0, description="of the order of rows, and of masks")]
 
 
 class Pruned(experiment.Result):
@@ -125,8 +113,8 @@ def run(plan: Plan) -> Result:
     """
     model, tokenizer = load_causal_model(plan.source)
     text = read_text(plan.text)
-    training, held_out = split_rows(plan, tokenizer, text.content)
-    order = stream(plan.seed, "order").permutation(len(training))[: plan.steps * plan.batch_size]
+    training, held_out = split_rows(plan, tokenizer, text.content, plan.calibration)
+    order = shuffled(plan, training)
     calibration = training[np.sort(order)[: plan.calibration]]
     before = [_log_p(model, rows) for rows in (calibration, held_out)]
     batches = [training[rows] for rows in np.split(order, plan.steps)]
@@ -154,29 +142,6 @@ def run(plan: Plan) -> Result:
         pruned=tuple(pruned),
         text_sha256=text.sha256,
     )
-
-
-def split_rows(
-    plan: Plan, tokenizer: Any, content: str
-) -> tuple[Int[Tensor, "n length"], Int[Tensor, "held length"]]:
-    """The rows of one part of a text to train on, and its last `held_out` rows, with a row between.
-    Raises ValueError for a segment that does not exist, and for too few rows to read each once.
-    """
-    if plan.segment >= plan.segments:
-        raise ValueError(
-            f"`segment` must be below `segments` = {plan.segments}, got {plan.segment}."
-        )
-    tokens = np.array(tokenizer(content, add_special_tokens=False, verbose=False)["input_ids"])
-    part = np.array_split(tokens, plan.segments)[plan.segment]
-    count = len(part) // plan.length
-    rows = torch.from_numpy(part[: count * plan.length].reshape(count, plan.length)).long()
-    training, needed = count - plan.held_out - 1, plan.steps * plan.batch_size
-    if training < max(needed, plan.calibration):
-        raise ValueError(
-            f"`steps` = {plan.steps} of {plan.batch_size} rows and {plan.calibration} for "
-            f"calibration need more than the {max(training, 0)} training rows of this part."
-        )
-    return rows[:training], rows[count - plan.held_out :]
 
 
 def variants(
