@@ -174,6 +174,7 @@ def _measured(
     model.requires_grad_(requires_grad=True)
     heads = model.config.num_attention_heads
     shape = (heads, model.config.num_key_value_heads)
+    forms = hessian_forms(model, rows[: plan.hessian_rows], torch_stream(plan.seed, "probes"))
     draws = torch_stream(plan.seed, "labels")
     halves = [fisher_squares(model, rows[i::2], draws) for i in (0, 1)]
     crossed = [
@@ -186,7 +187,6 @@ def _measured(
     }
     fitted = balanced_llama(squares, *shape)
     factors = fitted.rescaling.squared_factors(heads)
-    forms = hessian_forms(model, rows[: plan.hessian_rows], torch_stream(plan.seed, "probes"))
     return Traces(
         arm=arm,
         loss=_loss(model, rows),
