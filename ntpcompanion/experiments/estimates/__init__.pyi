@@ -10,6 +10,7 @@ from .function_effects import read_function_effects as read_function_effects
 from .equal_loss_effects import NETWORKS as NETWORKS
 from .equal_loss_effects import EqualLossEffects as EqualLossEffects
 from .real_model_effects import RealModelEffects as RealModelEffects
+from .real_flatness_effects import RealFlatnessEffects as RealFlatnessEffects
 from .real_model_effects import example_table as example_table
 from .real_model_effects import live_table as live_table
 from . import loss_effects as loss_effects
@@ -28,6 +29,7 @@ __all__ = [
     "NETWORKS",
     "EqualLossEffects",
     "RealModelEffects",
+    "RealFlatnessEffects",
     "example_table",
     "live_table",
     "loss_effects",

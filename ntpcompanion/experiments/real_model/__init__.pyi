@@ -1,4 +1,5 @@
 from . import state_dimensions as state_dimensions
 from . import output_matrix as output_matrix
+from . import real_flatness as real_flatness
 
-__all__ = ["state_dimensions", "output_matrix"]
+__all__ = ["state_dimensions", "output_matrix", "real_flatness"]
