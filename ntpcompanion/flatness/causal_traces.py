@@ -2,8 +2,6 @@
 for itself, and random probes of the Hessian.
 """
 
-from collections.abc import Mapping
-
 import torch
 from jaxtyping import Int
 from torch import Tensor, nn
@@ -33,7 +31,7 @@ def fisher_squares(
 
 def hessian_forms(
     model: nn.Module, rows: Int[Tensor, "n t"], generator: torch.Generator
-) -> list[Mapping[str, float]]:
+) -> list[dict[str, float]]:
     """For each row of text zᵀ H z by parameter, where H is the Hessian of the mean negative
     log-probability of the tokens that follow there, and z are random signs: its mean is the trace
     of that parameter's block.

@@ -70,9 +70,9 @@ class RealFlatnessEffects:
     @property
     def arm_table(self) -> pd.DataFrame:
         """Means over parts, a row for each arm."""
-        columns = {"loss": "loss (nats)", "length": "length", "relative_size": "relative change"}
+        columns = {"loss": "loss (nats)", "relative_size": "relative change", **TRACES}
         means = self.table.groupby("arm").mean().loc[["start", "SGD", "AdamW"]]
-        return means.rename(columns=columns | TRACES).rename_axis("model").reset_index()
+        return means.rename(columns=columns).rename_axis("model").reset_index()
 
 
 def _of(models: Iterable[Traces], arm: Arm) -> Traces:
