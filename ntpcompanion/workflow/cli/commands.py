@@ -18,6 +18,7 @@ from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
 from ntpcompanion.workflow.notebooks.profiles import check_profile
+from ntpcompanion.workflow.records.plans import next_in_queue
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import chosen_runs
@@ -158,13 +159,25 @@ def why(name: options.Name, profile: options.Profile = "book") -> None:
 @app.command()
 @terminal.sentences
 def record(
-    name: options.RecordName,
+    name: options.RecordName = None,
     jobs: options.Processes = None,
     scheduler: options.Scheduler = None,
     verify: options.Verify = None,
+    queue: options.Queue = False,
+    miniature: options.Miniature = False,
 ) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
-    terminal.record(_project(), name, jobs, scheduler, verify)
+    if queue == (name is not None) or (miniature and verify is not None):
+        raise WorkflowError(
+            "Type `record NAME` or `record --queue`, either alone or with `--miniature` or "
+            "`--verify K`."
+        )
+    project = _project()
+    chosen = name or next_in_queue(project)
+    if miniature:
+        terminal.miniature(project, chosen)
+    else:
+        terminal.record(project, chosen, jobs, scheduler, verify)
 
 
 @app.command()

@@ -68,7 +68,13 @@ Annotate = Annotated[
         show_default=False,
     ),
 ]
-RecordName = Annotated[str, typer.Argument(help="An entry of book/records/plans.yml.")]
+RecordName = Annotated[str | None, typer.Argument(help="An entry of book/records/plans.yml.")]
+Queue = Annotated[
+    bool, typer.Option("--queue", help="The next plan that waits for a GPU and has no record.")
+]
+Miniature = Annotated[
+    bool, typer.Option("--miniature", help="Try a plan of the queue in seconds; keeps nothing.")
+]
 Verify = Annotated[
     int | None, typer.Option(metavar="K", help="Run K of its tasks again instead, and compare.")
 ]

@@ -36,6 +36,7 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.records.making import (
     make_record,
     tolerances_in_words,
+    try_miniature,
     verify_record,
 )
 from ntpcompanion.workflow.running import execute as runner
@@ -235,6 +236,13 @@ def record(
                 f"{verification['deviation']:.1g}. {tolerances_in_words(verification)}"
             )
     say(message)
+
+
+def miniature(project: Project, name: str) -> None:
+    """Try a plan of the queue; say how long it took. Raises WorkflowError as `try_miniature`."""
+    with computing(name, 1, None) as (options, _):
+        seconds = try_miniature(project, name, options)
+    say(f"The miniature of {name!r} took {seconds:.0f} s; nothing is kept.")
 
 
 def run_planned(

@@ -64,6 +64,24 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
     return path
 
 
+def try_miniature(project: Project, name: str, options: Options = DEFAULT) -> float:
+    """Run one task of a plan of the queue with its `miniature` values, keep nothing, and return the
+    seconds. Raises WorkflowError for a plan without a `queue`, and as `make_record`.
+    """
+    plan = plan_of(project, name)
+    if plan.queue is None:
+        raise WorkflowError(
+            f"{name!r} has no `queue` in book/records/plans.yml, so no miniature. "
+            f"Run `ntpcompanion record {name}`."
+        )
+    first = {field: values[0] for field, values in plan.grid.items()}
+    task = plan.fixed | first | plan.queue.miniature
+    campaign = _campaign(project, f"{name}.miniature", plan.model_dump(), [task])
+    (line,) = compute(campaign, options)
+    campaign.discard()
+    return float(line["seconds"])
+
+
 def verify_record(
     project: Project, name: str, count: int, options: Options = DEFAULT
 ) -> dict[str, Any]:

@@ -33,11 +33,21 @@ def _distinct(grid: dict[str, list[Any]]) -> dict[str, list[Any]]:
     return grid
 
 
+class Queue(BaseModel, extra="forbid"):
+    """Why a run waits for a larger machine: what it will decide, and how much memory it needs; with
+    the values of `miniature` in place of those of the plan it takes seconds on a processor.
+    """
+
+    decides: Annotated[str, Field(min_length=3)]
+    memory_gib: Annotated[float, Field(gt=0)]
+    miniature: Annotated[dict[str, Annotated[Any, AfterValidator(as_json)]], Field(min_length=1)]
+
+
 class Plan(BaseModel, extra="forbid"):
     """An experiment by its name, run once for every point of `grid` with the `fixed` parameters.
 
     `tolerances` say for some fields of its results by how much a number may differ when tasks are
-    run again; they are not part of what is run.
+    run again, `queue` that it waits; they are not part of what is run.
     """
 
     experiment: Annotated[str, AfterValidator(_module_name)]
@@ -49,6 +59,7 @@ class Plan(BaseModel, extra="forbid"):
         AfterValidator(_distinct),
     ]
     tolerances: dict[str, Tolerance] = Field(default_factory=dict, exclude=True)
+    queue: Queue | None = Field(default=None, exclude=True)
 
 
 def read_plans(project: Project) -> dict[str, Plan]:
@@ -79,3 +90,15 @@ def plan_of(project: Project, name: str) -> Plan:
             f"No record {name!r}.{nearest(name, plans)} Known: {', '.join(plans) or 'none'}."
         )
     return plans[name]
+
+
+def next_in_queue(project: Project) -> str:
+    """The first plan with a `queue` whose record is not made. Raises WorkflowError if there is
+    none.
+    """
+    for name, plan in read_plans(project).items():
+        if plan.queue and not (project.records / f"{name}.json").is_file():
+            return name
+    raise WorkflowError(
+        "The queue is empty: every plan of book/records/plans.yml with a `queue` has its record."
+    )

@@ -7,7 +7,7 @@ from typing import Any
 from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.records.plans import read_plans
+from ntpcompanion.workflow.records.plans import Queue, read_plans
 from ntpcompanion.workflow.records.record import Record, first_of, read_stored
 from ntpcompanion.workflow.results.views import View
 
@@ -36,12 +36,13 @@ class Status(View):
 @dataclass(frozen=True)
 class RecordRow:
     """A planned record: what its file holds, and which definitions have changed since; empty where
-    it was not made yet, and where none has.
+    it was not made yet, and where none has. `queue` where it waits for a larger machine.
     """
 
     name: str
     stored: Mapping[str, Any]
     changed: str = ""
+    queue: Queue | None = None
 
     @property
     def computing(self) -> str:
@@ -71,8 +72,8 @@ def record_rows(project: Project, record: Callable[[str], Record]) -> list[Recor
     `read_stored`.
     """
     rows = []
-    for name in read_plans(project):
-        row = RecordRow(name, {})
+    for name, plan in read_plans(project).items():
+        row = RecordRow(name, {}, queue=plan.queue)
         if (project.records / f"{name}.json").is_file():
             changed = first_of(record(name).outdated)
             row = RecordRow(name, read_stored(project, name)[1], changed)
