@@ -9,7 +9,7 @@
 - `confine`: the program that closes all other places
 - `undeclared`: what a run asked for and did not declare, in sentences
 - `job`: what a worker receives, and what it says
-- `workers`: how workers are started, and end with the runner
+- `surroundings`: what all runs of a command have in common
 - `worker`: the process that executes one notebook with papermill
 - `bounded`: papermill's engine with a bound on the outputs of a cell
 - `kernel`: the kernel, without configuration of the user or the machine

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.spelling import nearest
-from ntpcompanion.workflow.base.environment import named, package_parents
+from ntpcompanion.workflow.base.environment import named
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
@@ -17,7 +17,7 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     user_path,
 )
-from ntpcompanion.workflow.base.installed import library_states, plug_ins, start_up_files
+from ntpcompanion.workflow.base.installed import library_states
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import state_of
@@ -25,7 +25,7 @@ from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.domains import FILE
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.declared import RECORD, file_digests, listed_files
-from ntpcompanion.workflow.running.layout import Layout, package_data
+from ntpcompanion.workflow.running.layout import package_data
 
 FILES_READ, LIBRARIES_USED = "files read", "libraries used"
 KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it
@@ -55,7 +55,6 @@ def key_parts(
         "libraries": library_versions(libraries),
         "library files": library_states(libraries),
         LIBRARIES_USED: library_states(set(used) - set(libraries)),
-        "start-up files": {**start_up_files(), "plug-ins": plug_ins()},
         "environment": {name: sha256(value) for name, value in named(project).items()},
         "python": python_minor(),
         "files": file_digests(listed_files(project, notebook)),
@@ -122,32 +121,6 @@ def input_files(
             )
         files[f"{RECORD}{name}"] = path
     return files
-
-
-def require_laid_out(
-    project: Project,
-    notebook: Notebook,
-    inputs: Mapping[str, Path],
-    parts: KeyParts,
-    layout: Layout,
-) -> None:
-    """Raises WorkflowError if what was laid out for a run is not what its key says."""
-    parents = dict(zip(package_parents(project), layout.import_path, strict=True))
-    packages = [parents[folder.parent] / folder.name for folder in project.packages]
-    sources = source_hashes(imported_modules(notebook.node), *packages)
-    same = [sorted(each.values()) for each in (sources, parts["package source"])]
-    files = {name: layout.files.get(name, digest) for name, digest in parts["files"].items()}
-    within = {
-        name: layout.files.get(os.path.relpath(path, project.root), parts["inputs"][name])
-        for name, path in inputs.items()
-        if not path.is_dir() and not name.startswith(RECORD)
-    }
-    fits = same[0] == same[1] and files == parts["files"]
-    if not fits or not within.items() <= parts["inputs"].items():
-        raise WorkflowError(
-            f"Notebook {notebook.name!r}: its files or modules changed while they were copied. "
-            "Nothing was stored; run it again."
-        )
 
 
 def other_files(

@@ -12,7 +12,7 @@ from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.tracing import outside, read_events, state_of
-from ntpcompanion.workflow.running.workers import RUNNING
+from ntpcompanion.workflow.running.surroundings import RUNNING
 
 CHANGED = "changed"
 

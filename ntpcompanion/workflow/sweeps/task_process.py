@@ -27,8 +27,8 @@ from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.running.declared import files_below_root
 from ntpcompanion.workflow.running.layout import Layout, lay_out
 from ntpcompanion.workflow.running.start import Start
+from ntpcompanion.workflow.running.surroundings import surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
-from ntpcompanion.workflow.running.workers import surroundings_of
 from ntpcompanion.workflow.sweeps import task_program
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone, Outcome
 from ntpcompanion.workflow.sweeps.task_inputs import (

@@ -9,9 +9,9 @@ import nbformat
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
-from ntpcompanion.workflow.base.processes import Lifeline
+from ntpcompanion.workflow.base.processes import Lifeline, run
 from ntpcompanion.workflow.running.job import Done, Failed, parse
-from ntpcompanion.workflow.running.workers import Workers
+from ntpcompanion.workflow.running.surroundings import surroundings_of
 from tests.waiting import LIMIT, ended, wait_for
 from tests.workflow.running.test_worker import KERNEL, job_of
 
@@ -22,7 +22,7 @@ def started(toy):
     the last cell printed.
     """
 
-    def run(crew, code):
+    def work(lifeline, code):
         scratch = toy.project.build / f"tmp/{time.monotonic_ns()}"
         cells = [
             new_code_cell("n = 1", metadata={"tags": ["parameters"]}),
@@ -37,37 +37,37 @@ def started(toy):
             cell_timeout=None,
         )
         said = []
-        end = crew.run(job.write(scratch / "job.json"), said.append)
+        command = job.write(scratch / "job.json")
+        environment = surroundings_of(toy.project).environment
+        end = run(command, environment=environment, lifeline=lifeline, each_line=said.append)
         shutil.rmtree(job.sockets, ignore_errors=True)  # as the runner does
         printed = ""
         if Path(job.output).exists():
             printed = nbformat.read(job.output, as_version=4).cells[-1].outputs[0].text
         return end, [message for line in said if (message := parse(line))], printed.split()
 
-    run.project = toy.project
-    return run
+    work.project = toy.project
+    return work
 
 
 @pytest.mark.parametrize("victim", ["kernel", pytest.param("worker", marks=pytest.mark.slow)])
 def test_after_a_process_was_killed_the_next_worker_runs(started, victim):
     number = {"kernel": "os.getpid()", "worker": "os.getppid()"}[victim]
     with Lifeline() as lifeline:
-        crew = Workers(started.project, lifeline)
         end, said, _ = started(
-            crew, f"import os\nprint('cut', end='')\nos.kill({number}, 9)\ninput()"
+            lifeline, f"import os\nprint('cut', end='')\nos.kill({number}, 9)\ninput()"
         )
         assert end.code == (1 if victim == "kernel" else -9)
         assert isinstance(said[-1], Failed) == (victim == "kernel")
-        end, said, printed = started(crew, "import sys; print(sys.stdin.read() == '')")
+        end, said, printed = started(lifeline, "import sys; print(sys.stdin.read() == '')")
         assert (end.code, type(said[-1]), printed) == (0, Done, ["True"]), end.errors
 
 
 def test_standard_error_is_that_of_the_worker(started):
     code = "import os, time\n_ = os.write(2, b'about {}'); print(); time.sleep(1); os._exit({})"
     with Lifeline() as lifeline:
-        crew = Workers(started.project, lifeline)
         for number in (1, 2):
-            ended, said, _ = started(crew, code.format(number, number))
+            ended, said, _ = started(lifeline, code.format(number, number))
             assert ended.code == 1
             assert f"about {number}" in ended.errors
             assert f"about {3 - number}" not in ended.errors
@@ -82,8 +82,7 @@ def test_cut_ends_what_was_started(started):
     )
     found = []
     with Lifeline() as lifeline:
-        crew = Workers(started.project, lifeline)
-        thread = threading.Thread(target=lambda: found.append(started(crew, code)[0]))
+        thread = threading.Thread(target=lambda: found.append(started(lifeline, code)[0]))
         thread.start()
         wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
         lifeline.cut()
@@ -91,12 +90,3 @@ def test_cut_ends_what_was_started(started):
     assert found
     assert found[0].code != 0
     wait_for(lambda: all(ended(int(pid)) for pid in pids.read_text().split()))
-
-
-def test_after_the_cut_nothing_begins(started):
-    with Lifeline() as lifeline:
-        crew = Workers(started.project, lifeline)
-        lifeline.cut()
-        end, said, printed = started(crew, "print(1)")
-    assert end.code != 0
-    assert (said, printed) == ([], [])
