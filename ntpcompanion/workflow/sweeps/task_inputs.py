@@ -5,13 +5,17 @@ in the project, with their digests.
 import dataclasses
 import functools
 import importlib.util
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import outside, read_events, state_of
+from ntpcompanion.workflow.hashing.elsewhere import folder_hash
 from ntpcompanion.workflow.running.surroundings import RUNNING
 
 CHANGED = "changed"
@@ -62,6 +66,23 @@ def _name(project: Project, path: Path) -> str:
         if path.is_relative_to(folder.resolve()):
             return f"packages/{number}:{path.relative_to(folder.resolve()).as_posix()}"
     return str(path)
+
+
+def settings_of(project: Project) -> dict[str, str]:
+    """What decides numbers here beside sources and data: Python, the libraries without the suffix
+    of their build (`2.9.0+cu128` is `2.9.0`), the start of a SHA-256 of each variable that tasks
+    may read, whose value may be a secret, and that of the package that runs this where it is a
+    library.
+    """
+    tool = {} if RUNNING in project.packages else {RUNNING.name: f"#{folder_hash(RUNNING)[:8]}"}
+    versions = library_versions(project.settings.libraries).items()
+    variables = filter(os.environ.__contains__, project.settings.environment)
+    return {
+        "Python": python_minor(),
+        **tool,
+        **{name: version.partition("+")[0] for name, version in versions},
+        **{f"the variable {name}": f"#{sha256(os.environ[name])[:8]}" for name in variables},
+    }
 
 
 def package_folder(package: str) -> Path:

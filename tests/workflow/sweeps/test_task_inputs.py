@@ -1,3 +1,5 @@
+"""Data files and settings that decide a task: named, and compared."""
+
 import json
 from dataclasses import replace
 
@@ -8,6 +10,7 @@ from ntpcompanion.workflow.sweeps.task_inputs import (
     input_path,
     inputs_read,
     present_digests,
+    settings_of,
 )
 
 
@@ -37,3 +40,17 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
     assert changed_inputs(present_digests(project), read) == list(read)
     later = inputs_read(project, log, ["two.py"])
     assert later == dict.fromkeys([*files, "toypkg/two.py"], CHANGED), "sources, too"
+
+
+def test_libraries_and_variables_that_tasks_may_read_are_compared_without_being_shown(
+    toy, monkeypatch
+):
+    monkeypatch.setenv("SCALE", "a secret")
+    settings = replace(toy.project.settings, environment=("SCALE", "NOT_SET"), libraries=("numpy",))
+    project = replace(toy.project, settings=settings)
+    ours = settings_of(project)
+    assert set(ours) == {"Python", "ntpcompanion", "numpy", "the variable SCALE"}
+    assert "secret" not in str(ours)
+    monkeypatch.setenv("SCALE", "2")
+    changed = {name for name, value in settings_of(project).items() if value != ours[name]}
+    assert changed == {"the variable SCALE"}
