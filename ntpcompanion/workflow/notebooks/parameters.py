@@ -77,8 +77,6 @@ def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> 
     default = _with_floats(default, ast.unparse(annotation).strip("'\"") if annotation else "")
     comment = comments.get(statement.end_lineno or statement.lineno, "")
     domain = parse_domain(comment, f"{where}: parameter `{name}`")
-    if domain and not domain.apart and not _inside(default, domain):
-        domain = None  # prose, such as "of Table (3, 4)"
     return Parameter(name, default, comment, domain)
 
 
@@ -130,7 +128,6 @@ def resolve(
             raise WorkflowError(
                 f"{where}: parameter `{name}` must be in {domain}, got {value!r}. Meaning: "
                 f"{meaning or 'not given'}."
-                + ("" if domain.apart else " If its comment ends in prose, add a full stop.")
             )
     return values
 
