@@ -74,15 +74,11 @@ def looks_anywhere(statement: Statement, reading: Reading) -> bool:
 
 def folder_hash(folder: Path) -> str:
     """Of the names and contents of all files below a folder, but those that Python makes itself."""
-    return sha256(json.dumps(file_hashes(folder)))
-
-
-def file_hashes(folder: Path) -> dict[str, str]:
-    """The hash of every file below a folder, but of those that Python makes itself."""
     files = [path for path in files_below(folder) if "__pycache__" not in path.parts]
     named = {path.relative_to(folder).as_posix(): path for path in files}
     # a checkout with the line ends of Windows is the same code
-    return {
+    hashes = {
         name: sha256(path.read_bytes().replace(b"\r\n", b"\n"))
         for name, path in sorted(named.items())
     }
+    return sha256(json.dumps(hashes))

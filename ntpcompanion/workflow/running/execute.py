@@ -22,7 +22,6 @@ from ntpcompanion.workflow.base.processes import Ended, Lifeline
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
-from ntpcompanion.workflow.running.declared import HOW, elsewhere, laid_out_files
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
     LIBRARIES_USED,
@@ -40,7 +39,7 @@ from ntpcompanion.workflow.running.job import (
     parse,
     socket_folder,
 )
-from ntpcompanion.workflow.running.layout import Layout, lay_out
+from ntpcompanion.workflow.running.layout import HOW, Layout, elsewhere, laid_out_files, lay_out
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,

@@ -22,10 +22,9 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.notebooks.domains import FILE
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
-from ntpcompanion.workflow.running.declared import RECORD, file_digests, listed_files
-from ntpcompanion.workflow.running.layout import package_data
+from ntpcompanion.workflow.notebooks.parameters import FILE
+from ntpcompanion.workflow.running.layout import RECORD, file_digests, listed_files, package_data
 
 FILES_READ, LIBRARIES_USED = "files read", "libraries used"
 KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it

@@ -24,8 +24,8 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.git import git
 from ntpcompanion.workflow.base.installed import installed_packages, library_states
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.running.declared import listed_files
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
+from ntpcompanion.workflow.running.layout import listed_files
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.render import doctrees

@@ -24,8 +24,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
 from ntpcompanion.workflow.base.tracing import read_events, state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.running.declared import files_below_root
-from ntpcompanion.workflow.running.layout import Layout, lay_out
+from ntpcompanion.workflow.running.layout import Layout, files_below_root, lay_out
 from ntpcompanion.workflow.running.start import Start
 from ntpcompanion.workflow.running.surroundings import surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of

@@ -1,8 +1,12 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.domains import parse_domain
-from ntpcompanion.workflow.notebooks.parameters import parse_parameters, parse_value, resolve
+from ntpcompanion.workflow.notebooks.parameters import (
+    parse_domain,
+    parse_parameters,
+    parse_value,
+    resolve,
+)
 
 CELL = (
     'rate = 0.5  # step size\nsizes = [1, 2]\nname = "gd"\nfast: bool = True\n'
