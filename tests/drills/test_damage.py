@@ -31,10 +31,7 @@ FLIPS = 300
             marks=pytest.mark.slow,
         ),
         pytest.param(
-            ".ipynb",
-            lambda t: t[: len(t) // 2],
-            "missing or damaged",
-            marks=pytest.mark.slow,
+            ".ipynb", lambda t: t[: len(t) // 2], "missing or damaged", marks=pytest.mark.slow
         ),
         pytest.param(
             ".ipynb",

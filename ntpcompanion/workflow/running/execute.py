@@ -30,15 +30,7 @@ from ntpcompanion.workflow.running.freshness import (
     key_parts,
     other_files,
 )
-from ntpcompanion.workflow.running.job import (
-    Cell,
-    Done,
-    Failed,
-    Job,
-    Message,
-    parse,
-    socket_folder,
-)
+from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, Message, parse, socket_folder
 from ntpcompanion.workflow.running.layout import HOW, Layout, elsewhere, laid_out_files, lay_out
 from ntpcompanion.workflow.running.results import (
     Result,

@@ -22,12 +22,7 @@ from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
 from ntpcompanion.workflow.notebooks.parameter_checks import run_checks
-from ntpcompanion.workflow.notebooks.parameters import (
-    NO_LITERAL,
-    literal,
-    lookup,
-    parse_value,
-)
+from ntpcompanion.workflow.notebooks.parameters import NO_LITERAL, literal, lookup, parse_value
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts

@@ -13,12 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import (
-    canonical_json,
-    read_json,
-    sha256,
-    write_atomically,
-)
+from ntpcompanion.workflow.base.files import canonical_json, read_json, sha256, write_atomically
 from ntpcompanion.workflow.base.processes import Lifeline, end_tree
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware

@@ -142,10 +142,7 @@ def saying(*messages):
     ("script", "words"),
     [
         ("echo no such module >&2; exit 3", "its process ended with code 3.\nno such module\n"),
-        (
-            f"{saying(Cell(2, 2))}\nkill -9 $$",
-            "its process ended with code -9 in code cell 2.\n",
-        ),
+        (f"{saying(Cell(2, 2))}\nkill -9 $$", "its process ended with code -9 in code cell 2.\n"),
         (f"{saying(FAILED)}\nexit 1", "code cell 1: E: x\nin f"),
         (f"{saying(replace(FAILED, traceback=''))}\nexit 1", "code cell 1: E: x\nf()"),
     ],

@@ -24,10 +24,7 @@ def started(toy):
 
     def work(lifeline, code):
         scratch = toy.project.build / f"tmp/{time.monotonic_ns()}"
-        cells = [
-            new_code_cell("n = 1", metadata={"tags": ["parameters"]}),
-            new_code_cell(code),
-        ]
+        cells = [new_code_cell("n = 1", metadata={"tags": ["parameters"]}), new_code_cell(code)]
         scratch.mkdir(parents=True)
         job = job_of(
             scratch,
