@@ -147,20 +147,21 @@ def other_files(
         if digests != [known.get(path) or state_of(Path(path))]
     ]
     if changed:
-        names = ", ".join(_name(project, path) for path in changed)
+        names = ", ".join(place_name(project, path) for path in changed)
         raise WorkflowError(
             f"Notebook {notebook.name!r}: {names} changed while it ran. Nothing was stored; run it "
             "again."
         )
     whole = tuple(f"{path.resolve()}{os.sep}" for path in inputs.values() if path.is_dir())
     return {
-        _name(project, path): digests[0]
+        place_name(project, path): digests[0]
         for path, digests in sorted(read.items())
         if path not in known and not f"{path}{os.sep}".startswith(whole)
     }
 
 
-def _name(project: Project, path: str) -> str:
+def place_name(project: Project, path: str) -> str:
+    """A resolved path as key parts name it: relative to the project's root if it lies below."""
     place, root = Path(path), project.root.resolve()
     return place.relative_to(root).as_posix() if place.is_relative_to(root) else path
 

@@ -7,7 +7,6 @@ from ntpcompanion.workflow.base.files import hash_of
 from ntpcompanion.workflow.sweeps.task_inputs import (
     CHANGED,
     changed_inputs,
-    input_path,
     inputs_read,
     present_digests,
     settings_of,
@@ -20,7 +19,7 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
     project = replace(toy.project, others=(outside,))
     files = {
         "words.txt": project.root / "words.txt",
-        "packages/1:apart/table.csv": outside / "table.csv",
+        str(outside / "table.csv"): outside / "table.csv",
         str(tmp_path / "far.csv"): tmp_path / "far.csv",
     }
     left_out = [project.package / "two.py", project.build / "made.txt"]
@@ -33,7 +32,6 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     read = inputs_read(project, log, ["two.py"])
     assert read == {name: hash_of(path) for name, path in files.items()}
-    assert [input_path(project, name) for name in files] == list(files.values())
     assert changed_inputs(present_digests(project), read) == []
     for path in (*files.values(), project.package / "two.py"):
         path.write_text("another")
