@@ -88,17 +88,11 @@ def test_wrong_names_and_types(parameters, given, words):
         resolve(parameters, given, "N")
 
 
-def test_a_list_of_numbers_takes_any_and_nothing_else():
+@pytest.mark.parametrize("given", [[0.5, True], ["0.5"], [None]])
+def test_a_list_of_numbers_takes_nothing_else(given):
     rates = parse_parameters("rates = [0.5]\nseed = 0", "here")
-    assert [repr(rate) for rate in resolve(rates, {"rates": [1, 0.25]}, "N")["rates"]] == [
-        "1.0",
-        "0.25",
-    ], "1 is 1.0 there too"
-    for given in ([0.5, True], ["0.5"], [None]):
-        with pytest.raises(
-            WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\], got "
-        ):
-            resolve(rates, {"rates": given}, "N")
+    with pytest.raises(WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\]"):
+        resolve(rates, {"rates": given}, "N")
 
 
 @pytest.mark.parametrize(
