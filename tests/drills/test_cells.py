@@ -22,45 +22,38 @@ def chapters(toy):
 CALL = 'measure("toy.half", half(n) / n, seed=seed)'
 
 
+FAULTS = {
+    "raises": ("half(2)", "half('two')", "code cell 2: TypeError … half('two')"),
+    "killed": (
+        IMPORT,
+        f"{IMPORT}\nimport os; os.kill(os.getpid(), 9)",
+        "code cell 2: the kernel died; the machine may be out of memory",
+    ),
+    "out of memory": (IMPORT, f"{IMPORT}\n{TOO_MUCH_MEMORY}", "code cell 2: MemoryError"),
+    "leaves": (
+        IMPORT,
+        f"{IMPORT}\nimport sys; sys.exit()",
+        "code cell 2: SystemExit: the cell ended the notebook",
+    ),
+    "measures nan": (
+        CALL,
+        'measure("toy.half", float("nan"))',
+        "`value` of 'toy.half' is nan, and no verdict",
+    ),
+    "measures twice": (
+        '"toy.powers"',
+        '"toy.half"',
+        "measures toy.half more than once. One claim, one number.",
+    ),
+}
+MARKS = {"raises": [], "killed": [POSIX], "out of memory": [LINUX, pytest.mark.slow]}
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        pytest.param("half(2)", "half('two')", "code cell 2: TypeError … half('two')", id="raises"),
-        pytest.param(
-            IMPORT,
-            f"{IMPORT}\n{TOO_MUCH_MEMORY}",
-            "code cell 2: MemoryError",
-            id="out of memory",
-            marks=[LINUX, pytest.mark.slow],
-        ),
-        pytest.param(
-            IMPORT,
-            f"{IMPORT}\nimport os; os.kill(os.getpid(), 9)",
-            "code cell 2: the kernel died; the machine may be out of memory",
-            id="killed",
-            marks=POSIX,
-        ),
-        pytest.param(
-            IMPORT,
-            f"{IMPORT}\nimport sys; sys.exit()",
-            "code cell 2: SystemExit: the cell ended the notebook",
-            id="leaves",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            CALL,
-            'measure("toy.half", float("nan"))',
-            "`value` of 'toy.half' is nan, and no verdict",
-            id="measures nan",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            '"toy.powers"',
-            '"toy.half"',
-            "measures toy.half more than once. One claim, one number.",
-            id="measures twice",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param(*case, id=name, marks=MARKS.get(name, [pytest.mark.slow]))
+        for name, case in FAULTS.items()
     ],
 )
 def test_a_failing_cell_is_named_and_stops_no_other(toy, old, new, words):

@@ -10,37 +10,21 @@ from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from tests.drills.machine import POSIX
 from tests.toy import ROOT, write_claims
 
+NOTEBOOK, PROFILES = "notebooks/coin.md", "notebooks/profiles.yml"
+DECIDE = [
+    ("toypkg/two.py", "TWO = 2", "TWO = 2.0", "coin", "package source: two.py changed"),
+    ("words.txt", "one", "zero one", "words", "inputs: text changed"),
+]
+ALSO_DECIDE = [
+    (NOTEBOOK, "half(8)", "half(16)", "coin", "code cells: changed"),
+    (NOTEBOOK, "n = 1000", "n = 2000", "coin", "parameters: n: 1000 → 2000"),
+    (PROFILES, "{smoke: {n: 10}}", "{book: {n: 10}}", "coin", "parameters: n: 1000 → 10"),
+]
+
 
 @pytest.mark.parametrize(
     ("path", "old", "new", "name", "reason"),
-    [
-        ("toypkg/two.py", "TWO = 2", "TWO = 2.0", "coin", "package source: two.py changed"),
-        pytest.param(
-            "notebooks/coin.md",
-            "half(8)",
-            "half(16)",
-            "coin",
-            "code cells: changed",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "notebooks/coin.md",
-            "n = 1000",
-            "n = 2000",
-            "coin",
-            "parameters: n: 1000 → 2000",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "notebooks/profiles.yml",
-            "coin: {smoke: {n: 10}}",
-            "coin: {book: {n: 10}}",
-            "coin",
-            "parameters: n: 1000 → 10",
-            marks=pytest.mark.slow,
-        ),
-        ("words.txt", "one", "zero one", "words", "inputs: text changed"),
-    ],
+    [*DECIDE, *(pytest.param(*case, marks=pytest.mark.slow) for case in ALSO_DECIDE)],
 )
 def test_what_decides_a_number_runs_again_and_only_that(executed, path, old, new, name, reason):
     other = {"coin": "words", "words": "coin"}[name]

@@ -19,31 +19,25 @@ from ntpcompanion.workflow.site.marks import marks_of, site_faults
 FLIPS = 300
 
 
+DAMAGES = [
+    (".json", lambda t: t[: len(t) // 2], "cannot be read as JSON"),
+    (".ipynb", lambda t: t.replace("0.5", "0.7"), "does not match"),
+]
+MORE_DAMAGES = [
+    (".json", lambda t: "", "cannot be read as JSON"),
+    (
+        ".json",
+        lambda t: t.replace('"value": 0.5', '"value": 0.7'),
+        "does not match its own checksum",
+    ),
+    (".ipynb", lambda t: t[: len(t) // 2], "missing or damaged"),
+    (".ipynb", lambda t: t.replace("half(n)", "half(m)"), "does not match"),
+]
+
+
 @pytest.mark.parametrize(
     ("suffix", "damage", "words"),
-    [
-        (".json", lambda t: t[: len(t) // 2], "cannot be read as JSON"),
-        pytest.param(".json", lambda t: "", "cannot be read as JSON", marks=pytest.mark.slow),
-        pytest.param(
-            ".json",
-            lambda t: t.replace('"value": 0.5', '"value": 0.7'),
-            "does not match its own checksum",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            ".ipynb",
-            lambda t: t[: len(t) // 2],
-            "missing or damaged",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            ".ipynb",
-            lambda t: t.replace("half(n)", "half(m)"),
-            "does not match",
-            marks=pytest.mark.slow,
-        ),
-        (".ipynb", lambda t: t.replace("0.5", "0.7"), "does not match"),
-    ],
+    [*DAMAGES, *(pytest.param(*case, marks=pytest.mark.slow) for case in MORE_DAMAGES)],
 )
 def test_damaged_results_are_run_again_never_used(executed, suffix, damage, words):
     path = executed.project.book / "chapters" / f"coin{suffix}"

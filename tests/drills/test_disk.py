@@ -91,33 +91,22 @@ def test_full_while_a_record_is_made(toy):
     toy.write_experiment("long", LONG)
     plan = {"experiment": "long", "about": "Long texts.", "grid": {"n": [0, 1, 2]}}
     toy.plan_records(long=plan)
-    (root, build, records) = (str(toy.project.root), toy.project.build, toy.project.records)
+    build, records = toy.project.build, toy.project.records
     build.mkdir()
-    output = toy.run(
-        "record",
-        "long",
-        "--jobs",
-        "1",
-        code=1,
-        PYTHONPATH=root,
-        before=small_disk(build, 700_000, after=build),
-    )
+
+    def record(**options):
+        root = str(toy.project.root)
+        return toy.run("record", "long", "--jobs", "1", PYTHONPATH=root, **options)
+
+    output = record(code=1, before=small_disk(build, 700_000, after=build))
     assert (
         "No space left on device. 2 of 3 tasks are finished and kept: fix it and run the same "
         "command again." in output
     )
-    output = toy.run(
-        "record",
-        "long",
-        "--jobs",
-        "1",
-        code=1,
-        PYTHONPATH=root,
-        before=small_disk(records, 500_000, after=records),
-    )
+    output = record(code=1, before=small_disk(records, 500_000, after=records))
     assert "error: Could not write" in output
     assert not (records / "long.json").exists()
-    toy.run("record", "long", "--jobs", "1", PYTHONPATH=root)
+    record()
     assert len(json.loads((records / "long.json").read_text())["results"]) == 3
     assert (toy.project.root / "calls.txt").read_text().split() == ["0", "1", "2", "2"], (
         "finished tasks are not run again"

@@ -31,24 +31,18 @@ def test_a_baseline_that_is_no_number_switches_nothing_off(executed):
     )
 
 
+WRONG = {
+    "negative error": ({"stderr": -1}, "`stderr` of 'toy.half' must not be negative"),
+    "text": ({"value": "0.5"}, "`value` of 'toy.half' must be a number"),
+    "script": ({"seed": "<script>"}, "`seed` of 'toy.half' must be an integer or None"),
+}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param(
-            {"stderr": -1}, "`stderr` of 'toy.half' must not be negative", id="negative error"
-        ),
-        pytest.param(
-            {"value": "0.5"},
-            "`value` of 'toy.half' must be a number",
-            id="text",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            {"seed": "<script>"},
-            "`seed` of 'toy.half' must be an integer or None",
-            id="script",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] * (name != "negative error"))
+        for name, case in WRONG.items()
     ],
 )
 @pytest.mark.usefixtures("unchecked_shapes")

@@ -48,38 +48,29 @@ def test_an_outdated_record_is_shown_as_outdated(recorded):
     assert recorded.command("why", "words") == "words (book): inputs: record halves changed"
 
 
+NOT_A_RECORD = (
+    "is not a record 'halves' of schema 2. Make it again with `ntpcompanion record halves`"
+)
+FORGED = {
+    "edited": (
+        lambda data: data | {"results": []},
+        "halves.json does not match its own checksum: it was edited or damaged",
+    ),
+    "other schema": (lambda data: sealed(data | {"schema": 1}), NOT_A_RECORD),
+    "other name": (lambda data: sealed(data | {"name": "other"}), NOT_A_RECORD),
+    "no hardware": (
+        lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}),
+        NOT_A_RECORD,
+    ),
+    "no object": (lambda data: [data], "does not match its own checksum"),
+}
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        pytest.param(
-            lambda data: data | {"results": []},
-            "halves.json does not match its own checksum: it was edited or damaged",
-            id="edited",
-        ),
-        pytest.param(
-            lambda data: sealed(data | {"schema": 1}),
-            "is not a record 'halves' of schema 2. Make it again with `ntpcompanion record halves`",
-            id="other schema",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            lambda data: sealed(data | {"name": "other"}),
-            "is not a record 'halves' of schema 2",
-            id="other name",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            lambda data: sealed({k: v for k, v in data.items() if k != "hardware"}),
-            "is not a record 'halves' of schema 2",
-            id="no hardware",
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            lambda data: [data],
-            "does not match its own checksum",
-            id="no object",
-            marks=pytest.mark.slow,
-        ),
+        pytest.param(*case, id=name, marks=[pytest.mark.slow] * (name != "edited"))
+        for name, case in FORGED.items()
     ],
 )
 def test_a_record_that_cannot_be_trusted_stops_the_build(recorded, change, words):

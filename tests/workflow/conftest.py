@@ -48,7 +48,7 @@ def executed_by_hand(name, text):
 def instant(toy, monkeypatch):  # noqa: F811
     """The toy project, whose notebooks are executed by hand, at once."""
 
-    def run_worker(run, command, progress, workers, undeclared):
+    def run_worker(run, command, progress, start, undeclared):
         job = Job.read(Path(command[-1]))
         for cell in (1, 2):
             progress(cell)

@@ -1,14 +1,12 @@
-"""What is installed in this environment, by content: a library that was edited in place, a file
-that Python runs at its start and a plug-in move numbers as well as another version does.
+"""What is installed in this environment, by content: a library that was edited in place moves
+numbers as well as another version does.
 """
 
 import base64
 import csv
 import hashlib
-import itertools
 import json
 import os
-import re
 import sys
 import urllib.parse
 import urllib.request
@@ -22,7 +20,6 @@ from ntpcompanion.workflow.base.files import canonical_json, hash_of, sha256
 
 # seconds that an installer may take to write the files of a distribution
 INSTALLING = 600
-COMMANDS = ("console_scripts", "gui_scripts")
 
 
 def library_states(names: Iterable[str]) -> dict[str, str]:
@@ -115,84 +112,3 @@ def installed_packages() -> list[str]:
     """
     folders = [Path(place) for place in sys.path if place]
     return sorted({path.name for place in folders for path in place.glob("*.*-info")})
-
-
-@cache
-def start_up_files() -> dict[str, str]:
-    """SHA-256 of the files that an interpreter of this environment runs before any code: those that
-    end in `.pth`, and the modules `sitecustomize` and `usercustomize`; by name. Left out is what
-    the requirements of this package install, and `make test` adds.
-    """
-    folders = [Path(place) for place in sys.path if place.endswith("-packages")]
-    paths = itertools.chain.from_iterable(
-        (*folder.glob("*.pth"), *folder.glob("*customize.py")) for folder in folders
-    )
-    ours = _own_distributions()
-    return {
-        path.name: hash_of(path)
-        for path in sorted(paths)
-        if (str(path), f"sha256={_record_hash(str(path), 'sha256')}") not in ours
-    }
-
-
-@cache
-def _requirements() -> dict[str, Path]:
-    """The notes of the installer on this package and on all that it asks for with its extras: what
-    `make test` adds to what `make book` has installed moves no number. By normal name.
-    """
-    notes = {
-        _normal(note.name.partition("-")[0]): note
-        for place in map(Path, reversed(sys.path))
-        for note in place.glob("*-info")
-    }
-    required: dict[str, Path] = {}
-    todo = ["ntpcompanion"]
-    while todo:
-        name = todo.pop()
-        if name in required or name not in notes:
-            continue
-        required[name] = notes[name]
-        # not `metadata.requires`, which parses the whole README of each
-        head = _text(notes[name] / "METADATA").partition("\n\n")[0]
-        asked = re.findall(r"^Requires-Dist: *([\w.-]+)(.*)", head, flags=re.MULTILINE)
-        is_first = len(required) == 1
-        todo += [_normal(each) for each, rest in asked if is_first or "extra ==" not in rest]
-    return required
-
-
-def _own_distributions() -> set[tuple[str, str]]:
-    """Path and content of the start-up files that the requirements of this package install."""
-    return {
-        (str(note.parent / file), digest)
-        for note in _requirements().values()
-        for file, digest, *_ in csv.reader(_text(note / "RECORD").splitlines())
-        if file.endswith((".pth", "customize.py"))
-    }
-
-
-@cache
-def plug_ins() -> str:
-    """A digest of what installed distributions offer to others: commands left out, and what the
-    requirements of this package offer.
-    """
-    ours = {*_requirements().values()}
-    groups = [
-        re.split(r"^\[", _text(note / "entry_points.txt"), flags=re.MULTILINE)
-        for place in map(Path, sys.path)
-        for note in place.glob("*-info")
-        if note not in ours
-    ]
-    offered = {group for each in groups for group in each if not group.startswith(COMMANDS)}
-    return sha256(canonical_json(sorted(offered)))
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:  # an installer writes only what there is to say
-        return ""
-
-
-def _normal(name: str) -> str:
-    """The name of a distribution as pip compares them."""
-    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,6 +1,7 @@
 """Texts in UTF-8 whose lines every program counts alike."""
 
 import re
+import unicodedata
 from pathlib import Path
 
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -9,22 +10,6 @@ MARK = "\ufeff"  # the byte order mark, which some editors write before a text i
 # controls, line and paragraph separators, and a carriage return without a line feed: at some of
 # them `str.splitlines`, YAML or MyST end a line, at others Python's tokenizer, at others a browser
 _AMBIGUOUS = re.compile(r"\r(?!\n)|[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\U0010ffff]")
-
-# Unicode has no names for controls, only for what is printed
-_NAMES = {
-    "\0": "null",
-    "\x08": "backspace",
-    "\x0b": "vertical tab",
-    "\x0c": "form feed",
-    "\r": "carriage return without a line feed",
-    "\x1b": "escape",
-    "\x1c": "file separator",
-    "\x1d": "group separator",
-    "\x1e": "record separator",
-    "\x85": "next line",
-    "\u2028": "line separator",
-    "\u2029": "paragraph separator",
-}
 
 
 def read_text(path: Path) -> str:
@@ -52,7 +37,7 @@ def require_plain_lines(text: str, where: str) -> None:
         return
     character, before = match[0], text[: match.start()]
     shown = before.rpartition("\n")[2][-30:].removeprefix(MARK)
-    name = _NAMES.get(character, "control character")
+    name = unicodedata.name(character, "control character").lower()  # controls have none
     raise WorkflowError(
         f"{where}, line {before.count(chr(10)) + 1}: U+{ord(character):04X} ({name}) stands "
         f"{f'after {shown!r}' if shown else 'at the beginning'}. Programs disagree on whether it "

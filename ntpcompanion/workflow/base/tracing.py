@@ -22,8 +22,6 @@ from importlib.machinery import (
 from pathlib import Path
 from typing import Any
 
-# how a folder of theirs ends
-INSTALLED = ("site-packages", "dist-packages", ".egg-info", ".dist-info")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
 MEASURED = "ntpcompanion.measure"  # the audit event of `measure`
 
@@ -45,14 +43,13 @@ def import_from_sources(folders: Sequence[str]) -> None:
     """From now on this process imports modules below `folders` from their sources, and neither
     reads nor writes compiled copies.
 
-    Installed packages are left out, also where an environment lies in one of the folders: they keep
-    their quick imports.
+    Installed packages lie elsewhere and keep their quick imports.
     """
-    belongs = membership(folders)
+    lies_outside = outside(folders)
     details = (ExtensionFileLoader, EXTENSION_SUFFIXES), (SourceLoader, SOURCE_SUFFIXES)
 
     def find(path: str) -> FileFinder:
-        if not belongs(path) or not os.path.isdir(path):
+        if lies_outside(os.path.realpath(path)) or not os.path.isdir(path):
             raise ImportError("not of the project")  # the next hook of `sys.path_hooks` is asked
         return FileFinder(path, *details)
 
@@ -212,29 +209,3 @@ def outside(folders: Sequence[str]) -> Callable[[str], bool]:
     """A function: whether a path is neither one of `folders` nor below one."""
     below = tuple(os.path.realpath(folder).rstrip(os.sep) + os.sep for folder in folders)
     return lambda path: not f"{path}{os.sep}".startswith(below)
-
-
-def membership(folders: Sequence[str]) -> Callable[[str], bool]:
-    """A function: whether a path is one of `folders` or below one, and not that of an installed
-    package or of a cache.
-    """
-    # a virtual environment, and the caches of the project's own, may lie below a folder of the
-    # project
-    foreign = [
-        os.path.realpath(place).rstrip(os.sep) + os.sep
-        for place in (sys.prefix, os.environ.get("XDG_CACHE_HOME"))
-        if place
-    ]
-
-    def holds(folder: str, path: str) -> bool:
-        if path == folder:
-            return True
-        below = folder.rstrip(os.sep) + os.sep
-        if not path.startswith(below) or any(
-            place.startswith(below) and path.startswith(place) for place in foreign
-        ):
-            return False
-        return not any(part.endswith(INSTALLED) for part in path[len(below) :].split(os.sep))
-
-    roots = [os.path.realpath(folder) for folder in folders]
-    return lambda path: any(holds(folder, os.path.realpath(path)) for folder in roots)

@@ -7,7 +7,7 @@ from pathlib import Path
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_atomically
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.running.declared import RECORD
+from ntpcompanion.workflow.running.layout import RECORD
 from ntpcompanion.workflow.running.results import Result
 
 NO_INPUT = "-"

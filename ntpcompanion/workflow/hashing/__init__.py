@@ -1,7 +1,6 @@
 """What code rests on: the definitions and files that a piece of it reaches.
 
 - `sources`: which files of the package a piece of code depends on, through public names too
-- `used_names`: the names that a piece of code uses of the modules it imports
 - `reach`: the definitions that an experiment rests on, for its records
 - `statements`: what a statement of a module says, with what its names are bound to
 - `bindings`: what statements and imports bind in their scope

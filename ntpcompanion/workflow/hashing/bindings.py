@@ -1,9 +1,18 @@
 """Which names statements bind in their scope, and what imports bind them to."""
 
 import ast
+import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
+from ntpcompanion.workflow.base.errors import WorkflowError
+
+# CPython 3.11 counts the depth of a syntax tree once for all threads: two that parse at a time can
+# end in a SystemError.
+ONE_PARSES = threading.Lock()
+# what `ast.parse` raises for faults, null bytes and deep nesting
+NO_PYTHON = (SyntaxError, ValueError, MemoryError, RecursionError)
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
@@ -109,3 +118,11 @@ def is_documented(body: list[ast.stmt]) -> bool:
     """Whether a body begins with a docstring."""
     value = getattr(body[0], "value", None) if body and isinstance(body[0], ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
+
+
+def not_python(path: Path, error: BaseException) -> WorkflowError:
+    """The sentence for a file that cannot be parsed."""
+    reason = str(error).replace("<unknown>", path.name) or type(error).__name__
+    return WorkflowError(
+        f"{path} is not Python, so nothing that imports it can run: {reason}. Fix the file."
+    )

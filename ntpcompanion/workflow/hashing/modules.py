@@ -9,14 +9,16 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input
 from ntpcompanion.workflow.hashing.bindings import (
+    NO_PYTHON,
+    ONE_PARSES,
     Definition,
     Import,
     absolute,
     bound_by,
     imports_within,
     last_name,
+    not_python,
 )
-from ntpcompanion.workflow.hashing.used_names import NO_PYTHON, ONE_PARSES, not_python
 
 Seen = tuple[tuple[str, str], ...]  # modules and names on the way, against circles
 UNKNOWN = "?"  # what a module does not show to have

@@ -12,18 +12,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
-from ntpcompanion.workflow.hashing.elsewhere import file_hashes, may_look_for_modules
-from ntpcompanion.workflow.hashing.statements import CHECKS
-from ntpcompanion.workflow.hashing.used_names import (
+from ntpcompanion.workflow.hashing.bindings import (
     NO_PYTHON,
     ONE_PARSES,
-    WHOLE,
-    names_used,
+    absolute,
+    imports_within,
     not_python,
+    parts_of,
 )
 
-# they evaluate what stands in annotations, and load no module
-EVALUATE = {CHECKS, "ntpcompanion.annotation_checks"}
+WHOLE = "*"  # as the last part of a name: everything that stands there
 STUB = "__init__.pyi"
 
 
@@ -33,13 +31,12 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
 
     A name imported from a package that loads its names late leads to the module that defines it,
     not to the whole package: the entry `"sub/__init__.pyi: name"` holds that module. Imports
-    inside functions count. Where a file may look for modules by names that cannot be seen here, all
-    files of its package count. Raises WorkflowError naming a file that is not Python.
+    inside functions count. What is imported by a computed name cannot be seen: as it is not laid
+    out for a run either, the run must declare it. Raises WorkflowError naming a file that is not
+    Python.
     """
     known, scan = {folder.name: folder for folder in packages}, _Scan(packages[0])
     hashes: dict[str, str] = {}
-    if may_look_for_modules(code, known):
-        hashes = {name: value for each in packages for name, value in scan.all_files(each).items()}
     todo, done, read = set(names_used(code)), set[str](), set[Path]()
     while todo:
         name = todo.pop()
@@ -50,13 +47,11 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
                 hashes[place[0]] = place[1]
             elif place not in read:
                 read.add(place)
-                module = ".".join([first, *place.relative_to(known[first]).with_suffix("").parts])
+                above = [first, *place.relative_to(known[first]).parent.parts]
                 # a checkout with the line ends of Windows is the same code
                 data = read_input(place).replace(b"\r\n", b"\n")
-                todo |= _names_in(place, data, module.rpartition(".")[0]) - done
+                todo |= _names_in(place, data, ".".join(above)) - done
                 hashes[scan.relative(place)] = sha256(data)
-                if module not in EVALUATE and may_look_for_modules(data, known):
-                    hashes |= scan.all_files(known[first])
     return dict(sorted(hashes.items()))
 
 
@@ -72,9 +67,6 @@ class _Scan:
     def relative(self, path: Path) -> str:
         """`../other/module.py` for a second package."""
         return Path(os.path.relpath(path, self.first)).as_posix()
-
-    def all_files(self, folder: Path) -> dict[str, str]:
-        return {self.relative(folder / name): hash_ for name, hash_ in file_hashes(folder).items()}
 
     def through(
         self, folder: Path, parts: Sequence[str], *, public: bool = True
@@ -137,3 +129,38 @@ def _names_of(stub: bytes) -> Iterable[tuple[str, str]]:
         if isinstance(line, ast.ImportFrom) and line.level == 1
         for alias in line.names
     ]
+
+
+# the notebooks and records of a book share most of their modules; to parse one takes milliseconds
+@functools.cache
+def names_used(code: str | bytes, parent: str | None = None) -> frozenset[str]:
+    """The absolute dotted names that `code` imports, or reaches as attributes of what it imports;
+    `pkg.sub.*` where an imported name is handed on as a whole or never used. Relative imports start
+    from `parent`; computed names cannot be seen. Raises SyntaxError, ValueError, MemoryError or
+    RecursionError as `ast.parse`.
+    """
+    with ONE_PARSES:
+        tree = ast.parse(code)
+    imports = [*imports_within(tree)]
+    chains: dict[str, set[str]] = {one.local: set() for one in imports}
+    for root, attributes in _chains(ast.walk(tree)):
+        if root in chains:
+            chains[root].add(attributes or WHOLE)
+    used = set[str]()
+    for one in imports:
+        target = absolute(one.target, parent)
+        # `import a.b` binds `a`, and loads a.b
+        loaded = absolute(max(one.target, one.loads, key=len), parent)
+        used |= {loaded, *(f"{target}.{chain}" for chain in chains[one.local])}
+        if not chains[one.local]:
+            used.add(f"{loaded}.{WHOLE}")
+    return frozenset(used)
+
+
+def _chains(nodes: Iterable[ast.AST]) -> Iterator[tuple[str, str]]:
+    """Every `name.attribute.attribute` as the name and the dotted rest, "" for a name alone."""
+    names = [node for node in nodes if isinstance(node, ast.Name | ast.Attribute)]
+    inner = {id(node.value) for node in names if isinstance(node, ast.Attribute)}
+    for parts in (parts_of(node) for node in names if id(node) not in inner):
+        if parts:
+            yield parts[0], ".".join(parts[1:])

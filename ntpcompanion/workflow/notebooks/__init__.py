@@ -2,7 +2,7 @@
 
 - `notebook`: one notebook read from `notebooks/*.md`; all of them found, some of them chosen
 - `cells`, `titles`: parts of its text
-- `parameters`, `domains`: the parameters cell, and the values that each parameter may take
+- `parameters`: the parameters cell, and the values that each parameter may take
 - `parameter_checks`: functions of the package that judge the parameters before a kernel starts
 - `profiles`: `notebooks/profiles.yml`, and `-p NAME=VALUE` of the command line
 - `lab`: how JupyterLab is started

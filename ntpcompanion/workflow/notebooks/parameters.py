@@ -1,9 +1,12 @@
 """The parameters of a notebook: read from its cell tagged `parameters`, checked strictly, never
-guessed.
+guessed. The values that a parameter may take are written as mathematicians do, behind two spaces at
+the end of its comment: `[1, inf)` or `{fast, exact}`; with `FILE` among the words, any text may be
+the path of a file.
 """
 
 import ast
 import io
+import re
 import tokenize
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,10 +15,36 @@ from unicodedata import normalize
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json
-from ntpcompanion.workflow.notebooks.domains import Domain, parse_domain
 
 # what `ast.literal_eval` may raise
 NO_LITERAL = (ValueError, TypeError, SyntaxError, MemoryError, RecursionError)
+FILE = "FILE"  # the word that stands for the path of any file
+# braces, or a pair that begins with a number; other brackets are prose
+_MEANT = re.compile(
+    r"(?:^|  )(\{[^{}]*\}|[\[(]\s*(?:[-+.\d∞]|inf\b)[^\[\](){}]*[,;][^\[\](){}]*[\])])$"
+)
+_INTERVAL = re.compile(r"[\[(]\s*(\S+)\s*,\s*(\S+?)\s*[\])]")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An interval or a set of words; `text` is how it was written, and its brackets say which ends
+    belong to it.
+    """
+
+    text: str
+    low: float = float("-inf")
+    high: float = float("inf")
+    words: tuple[str, ...] = ()
+
+    def __contains__(self, value: object) -> bool:
+        if self.words or not isinstance(value, (int, float)):
+            return value in self.words or (FILE in self.words and isinstance(value, str))
+        above = value > self.low if self.text.startswith("(") else value >= self.low
+        return above and (value < self.high if self.text.endswith(")") else value <= self.high)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
@@ -77,8 +106,6 @@ def _parameter(statement: ast.stmt, comments: Mapping[int, str], where: str) -> 
     default = _with_floats(default, ast.unparse(annotation).strip("'\"") if annotation else "")
     comment = comments.get(statement.end_lineno or statement.lineno, "")
     domain = parse_domain(comment, f"{where}: parameter `{name}`")
-    if domain and not domain.apart and not _inside(default, domain):
-        domain = None  # prose, such as "of Table (3, 4)"
     return Parameter(name, default, comment, domain)
 
 
@@ -130,7 +157,6 @@ def resolve(
             raise WorkflowError(
                 f"{where}: parameter `{name}` must be in {domain}, got {value!r}. Meaning: "
                 f"{meaning or 'not given'}."
-                + ("" if domain.apart else " If its comment ends in prose, add a full stop.")
             )
     return values
 
@@ -236,3 +262,27 @@ def _trailing_comments(source: str) -> dict[int, str]:
         for token in tokens
         if token.type == tokenize.COMMENT
     }
+
+
+def parse_domain(comment: str, where: str) -> Domain | None:
+    """The domain that a comment ends in, or None. Raises WorkflowError for one that cannot be read:
+    it would check nothing.
+    """
+    if not (meant := _MEANT.search(comment)):
+        return None
+    text = meant[1]
+    if text.startswith("{"):
+        words = tuple(word.strip() for word in text[1:-1].split(","))
+        if all(words):
+            return Domain(text, words=words)
+    elif interval := _INTERVAL.fullmatch(text):
+        try:
+            low, high = map(float, interval.groups())
+        except ValueError:
+            low = high = 0.0  # no numbers
+        if low < high:
+            return Domain(text, low, high)
+    raise WorkflowError(
+        f"{where}: its comment ends in {text!r}, which is not a domain. Write an interval like [1, "
+        f"inf) or words like {{fast, exact}}; if it is prose, end it with a full stop."
+    )

@@ -3,13 +3,12 @@
 - `runs`: a notebook under a profile; `stale_reasons` decides whether it runs again
 - `freshness`: the key of a run: everything that decides its numbers, and what changed in it
 - `execute`: the stale runs, several at a time, each outcome stored whole or not at all
-- `declared`: the files and folders that a run declares
-- `layout`: the folder in which it lives, which holds these and the modules that it imports
+- `layout`: what a run declares, and the folder in which it lives, which holds that and its modules
 - `start`: its environment, and the places that it may read besides
 - `confine`: the program that closes all other places
 - `undeclared`: what a run asked for and did not declare, in sentences
 - `job`: what a worker receives, and what it says
-- `workers`: how workers are started, and end with the runner
+- `surroundings`: what all runs of a command have in common
 - `worker`: the process that executes one notebook with papermill
 - `bounded`: papermill's engine with a bound on the outputs of a cell
 - `kernel`: the kernel, without configuration of the user or the machine

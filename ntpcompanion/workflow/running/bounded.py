@@ -2,7 +2,6 @@
 reader looks at more than a few, and to store and check them takes a minute.
 """
 
-from collections import Counter
 from typing import Any
 
 import nbformat
@@ -14,69 +13,65 @@ from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 
 NAME = "ntpcompanion"
 NOTES = "ntp-left-out"
+KEPT = {MEASUREMENT_MIME, RECORD_MIME}
 LINES, CHARACTERS, OUTPUTS = 1000, 200_000, 200  # of a stream of a cell; of a cell
 
 
 class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill has no types
-    """Keeps of each cell the first lines of its streams, its first outputs, and all measurements
-    and records. What was left out stands in the metadata of the notebook, under `NOTES`.
+    """Keeps of each cell the first lines of its streams, its first outputs, and all measurements,
+    records and errors. Cells that showed more are named in the metadata of the notebook, under
+    `NOTES`.
     """
 
     def __init__(self, manager: Any, **settings: Any) -> None:
         super().__init__(manager, **settings)
-        self._left_out: Counter[str] = Counter()
+        self._is_cut = False
 
     def output(
         self, outs: list[Any], msg: dict[str, Any], display_id: str | None, cell_index: int
     ) -> Any:
         """Add an output to those of a cell, unless it holds its share."""
+        content = msg["content"]
         if msg["msg_type"] == "stream":
-            stream = msg["content"]
-            stream["text"] = self._first_lines(outs, stream["name"], stream["text"])
-            if not stream["text"]:
+            kept = _first_lines(outs, content["name"], content["text"])
+            self._is_cut |= kept != content["text"]
+            content["text"] = kept
+            if not kept:
                 return None
-        elif sum(out.output_type != "stream" for out in outs) >= OUTPUTS and not {
-            MEASUREMENT_MIME,
-            RECORD_MIME,
-        } & set(msg["content"].get("data", {})):
-            if msg["msg_type"] != "error":
-                self._left_out["outputs"] += 1
+        elif msg["msg_type"] != "error" and not KEPT & set(content.get("data", {})):
+            if sum(out.output_type != "stream" for out in outs) >= OUTPUTS:
+                self._is_cut = True
                 return None
         return super().output(outs, msg, display_id, cell_index)
 
-    def _first_lines(self, outs: list[Any], name: str, text: str) -> str:
-        shown = [out.text for out in outs if out.output_type == "stream" and out.name == name]
-        characters = CHARACTERS - sum(map(len, shown))
-        lines = LINES - sum(each.count("\n") for each in shown)
-        if lines <= 0:
-            first = ""
-        else:
-            first = "".join(text[: max(characters, 0)].splitlines(keepends=True)[:lines])
-        self._left_out["characters"] += len(text) - len(first)
-        return first
-
     def clear_output(self, outs: list[Any], msg: dict[str, Any], cell_index: int) -> None:
         """What a cell clears does not count."""
-        self._left_out.clear()
+        self._is_cut = False
         super().clear_output(outs, msg, cell_index)
 
     def execute_cell(self, cell: Any, cell_index: int, **settings: Any) -> Any:
-        """Execute a cell, and say below its outputs what was left out of them."""
-        self._left_out.clear()
+        """Execute a cell, and say below its outputs whether there were more."""
+        self._is_cut = False
         try:
             return super().execute_cell(cell, cell_index, **settings)
         finally:
-            if left := [f"{number} {kind}" for kind, number in self._left_out.items() if number]:
-                note = f"… and {' and '.join(left)} more, which are not kept."
-                cell.outputs.append(
-                    nbformat.v4.new_output("stream", name="stdout", text=f"\n{note}\n")
-                )
+            if self._is_cut:
+                text = "\n… and more, which are not kept.\n"
+                cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=text))
                 cells = code_cells(self.nb)[: 1 + code_cells(self.nb).index(cell)]
                 number = sum(not is_injected(each) for each in cells)
                 self.nb.metadata.setdefault(NOTES, []).append(
-                    f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: "
-                    f"{' and '.join(left)} are not kept. Print a summary."
+                    f"code cell {number} showed more than {LINES} lines or {OUTPUTS} outputs: the "
+                    "rest is not kept. Print a summary."
                 )
+
+
+def _first_lines(outs: list[Any], name: str, text: str) -> str:
+    """What of a text fits into the stream of that name below the others."""
+    shown = [out.text for out in outs if out.output_type == "stream" and out.name == name]
+    characters = CHARACTERS - sum(map(len, shown))
+    lines = LINES - sum(each.count("\n") for each in shown)
+    return "".join(text[: max(characters, 0)].splitlines(keepends=True)[: max(lines, 0)])
 
 
 class BoundedEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no types

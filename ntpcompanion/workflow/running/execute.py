@@ -8,19 +8,20 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 import nbformat
 
+from ntpcompanion.workflow.base import processes
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.installed import distributions_of, library_states
-from ntpcompanion.workflow.base.processes import Lifeline
+from ntpcompanion.workflow.base.processes import Ended, Lifeline
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
-from ntpcompanion.workflow.running.declared import HOW, elsewhere, laid_out_files
 from ntpcompanion.workflow.running.freshness import (
     FILES_READ,
     LIBRARIES_USED,
@@ -28,18 +29,9 @@ from ntpcompanion.workflow.running.freshness import (
     key,
     key_parts,
     other_files,
-    require_laid_out,
 )
-from ntpcompanion.workflow.running.job import (
-    Cell,
-    Done,
-    Failed,
-    Job,
-    Message,
-    parse,
-    socket_folder,
-)
-from ntpcompanion.workflow.running.layout import Layout, lay_out
+from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, Message, parse, socket_folder
+from ntpcompanion.workflow.running.layout import HOW, Layout, elsewhere, laid_out_files, lay_out
 from ntpcompanion.workflow.running.results import (
     Result,
     collect_measurements,
@@ -55,8 +47,8 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
+from ntpcompanion.workflow.running.surroundings import Surroundings, surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
-from ntpcompanion.workflow.running.workers import Workers
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
 
@@ -106,10 +98,9 @@ def execute(
         contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,
         ThreadPoolExecutor(max_workers=jobs) as pool,
     ):
-        workers = Workers(runs[0].project, parent)
         try:
             futures = {
-                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, notify, workers)
+                run.stem: pool.submit(_bring_up_to_date, run, scratch, force, notify, parent)
                 for run in sorted(runs, key=_seconds_before, reverse=True)
             }
             for future in as_completed(futures.values()):
@@ -131,7 +122,7 @@ def _seconds_before(run: Run) -> float:
 
 
 def _bring_up_to_date(
-    run: Run, scratch: Path, force: bool, notify: Report, workers: Workers
+    run: Run, scratch: Path, force: bool, notify: Report, lifeline: Lifeline
 ) -> Outcome:
     cells = len(code_cells(run.notebook.node))
     began = time.perf_counter()
@@ -142,7 +133,7 @@ def _bring_up_to_date(
         # before the results that know the old defaults are replaced
         notes = [*unused_defaults(run), *checked(run)]
         folder = scratch / f"{run.profile}-{run.stem.name}"
-        notes += _execute_one(run, folder, lambda cell: notify(run, "cell", cell, cells), workers)
+        notes += _execute_one(run, folder, lambda cell: notify(run, "cell", cell, cells), lifeline)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build
         notify(run, "failed", 0, cells)
         where = "" if isinstance(error, WorkflowError) else f"{run.title}: "
@@ -152,7 +143,7 @@ def _bring_up_to_date(
 
 
 def _execute_one(
-    run: Run, scratch: Path, progress: Callable[[int], None], workers: Workers
+    run: Run, scratch: Path, progress: Callable[[int], None], lifeline: Lifeline
 ) -> list[str]:
     """Run a notebook in a worker and store its outcome; notes for the user."""
     # before the run: an edit made meanwhile leaves it stale
@@ -160,13 +151,19 @@ def _execute_one(
     inputs = input_files(run.project, run.notebook, run.parameters)
     declared = laid_out_files(run.project, run.notebook, inputs)
     layout = lay_out(run.project, scratch / "run", parts["package source"], declared)
-    require_laid_out(run.project, run.notebook, inputs, parts, layout)
+    if parts != key_parts(run.project, run.notebook, run.parameters):
+        raise WorkflowError(
+            f"{run.title}: its files or modules changed while they were copied. Nothing was "
+            "stored; run it again."
+        )
     started, began = now(), time.perf_counter()
     with socket_folder() as sockets:
         output, outside = scratch / "executed.ipynb", elsewhere(run.project, inputs)
-        job = _job(run, layout, outside, workers, output, sockets)
-        undeclared = _undeclared(run, job)
-        done = _run_worker(run, job.write(scratch / "job.json"), progress, workers, undeclared)
+        around = surroundings_of(run.project)
+        job = _job(run, layout, outside, around, output, sockets)
+        undeclared, command = _undeclared(run, job), job.write(scratch / "job.json")
+        start = partial(processes.run, environment=around.environment, lifeline=lifeline)
+        done = _run_worker(run, command, progress, start, undeclared)
     node = tidy(load_executed(Path(job.output)), run.notebook)
     require_listed_records(node, run.notebook)
     require_measured(node, run.notebook.name, done.measured)
@@ -223,9 +220,8 @@ def _result(
 
 
 def _job(
-    run: Run, layout: Layout, inputs: list[str], workers: Workers, output: Path, sockets: str
+    run: Run, layout: Layout, inputs: list[str], around: Surroundings, output: Path, sockets: str
 ) -> Job:
-    around = workers.surroundings
     return Job(
         notebook=nbformat.writes(run.notebook.node),
         parameters=run.parameters,
@@ -256,7 +252,7 @@ def _run_worker(
     run: Run,
     command: list[str],
     progress: Callable[[int], None],
-    workers: Workers,
+    start: Callable[..., Ended],
     undeclared: Undeclared,
 ) -> Done:
     last: Message | None = None
@@ -267,7 +263,7 @@ def _run_worker(
         if isinstance(last, Cell):
             progress(last.cell)
 
-    ended = workers.run(command, receive)
+    ended = start(command, each_line=receive)
     if isinstance(last, Done):
         return last
     where = run.title

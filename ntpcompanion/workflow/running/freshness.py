@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.spelling import nearest
-from ntpcompanion.workflow.base.environment import named, package_parents
+from ntpcompanion.workflow.base.environment import named
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     canonical_json,
@@ -17,15 +17,14 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     user_path,
 )
-from ntpcompanion.workflow.base.installed import library_states, plug_ins, start_up_files
+from ntpcompanion.workflow.base.installed import library_states
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.notebooks.domains import FILE
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
-from ntpcompanion.workflow.running.declared import RECORD, file_digests, listed_files
-from ntpcompanion.workflow.running.layout import Layout, package_data
+from ntpcompanion.workflow.notebooks.parameters import FILE
+from ntpcompanion.workflow.running.layout import RECORD, file_digests, listed_files, package_data
 
 FILES_READ, LIBRARIES_USED = "files read", "libraries used"
 KeyParts = Mapping[str, Any]  # what decides the numbers of a run, by name, as JSON has it
@@ -55,7 +54,6 @@ def key_parts(
         "libraries": library_versions(libraries),
         "library files": library_states(libraries),
         LIBRARIES_USED: library_states(set(used) - set(libraries)),
-        "start-up files": {**start_up_files(), "plug-ins": plug_ins()},
         "environment": {name: sha256(value) for name, value in named(project).items()},
         "python": python_minor(),
         "files": file_digests(listed_files(project, notebook)),
@@ -124,32 +122,6 @@ def input_files(
     return files
 
 
-def require_laid_out(
-    project: Project,
-    notebook: Notebook,
-    inputs: Mapping[str, Path],
-    parts: KeyParts,
-    layout: Layout,
-) -> None:
-    """Raises WorkflowError if what was laid out for a run is not what its key says."""
-    parents = dict(zip(package_parents(project), layout.import_path, strict=True))
-    packages = [parents[folder.parent] / folder.name for folder in project.packages]
-    sources = source_hashes(imported_modules(notebook.node), *packages)
-    same = [sorted(each.values()) for each in (sources, parts["package source"])]
-    files = {name: layout.files.get(name, digest) for name, digest in parts["files"].items()}
-    within = {
-        name: layout.files.get(os.path.relpath(path, project.root), parts["inputs"][name])
-        for name, path in inputs.items()
-        if not path.is_dir() and not name.startswith(RECORD)
-    }
-    fits = same[0] == same[1] and files == parts["files"]
-    if not fits or not within.items() <= parts["inputs"].items():
-        raise WorkflowError(
-            f"Notebook {notebook.name!r}: its files or modules changed while they were copied. "
-            "Nothing was stored; run it again."
-        )
-
-
 def other_files(
     project: Project,
     notebook: Notebook,
@@ -175,20 +147,21 @@ def other_files(
         if digests != [known.get(path) or state_of(Path(path))]
     ]
     if changed:
-        names = ", ".join(_name(project, path) for path in changed)
+        names = ", ".join(place_name(project, path) for path in changed)
         raise WorkflowError(
             f"Notebook {notebook.name!r}: {names} changed while it ran. Nothing was stored; run it "
             "again."
         )
     whole = tuple(f"{path.resolve()}{os.sep}" for path in inputs.values() if path.is_dir())
     return {
-        _name(project, path): digests[0]
+        place_name(project, path): digests[0]
         for path, digests in sorted(read.items())
         if path not in known and not f"{path}{os.sep}".startswith(whole)
     }
 
 
-def _name(project: Project, path: str) -> str:
+def place_name(project: Project, path: str) -> str:
+    """A resolved path as key parts name it: relative to the project's root if it lies below."""
     place, root = Path(path), project.root.resolve()
     return place.relative_to(root).as_posix() if place.is_relative_to(root) else path
 

@@ -22,15 +22,10 @@ from ntpcompanion.workflow.base.files import (
     write_sealed,
 )
 from ntpcompanion.workflow.base.git import git
-from ntpcompanion.workflow.base.installed import (
-    installed_packages,
-    library_states,
-    plug_ins,
-    start_up_files,
-)
+from ntpcompanion.workflow.base.installed import installed_packages, library_states
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.running.declared import listed_files
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
+from ntpcompanion.workflow.running.layout import listed_files
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.render import doctrees
@@ -88,10 +83,10 @@ def sources_digest(project: Project) -> str:
     """
     sources = digest_of(source_files(project))
     python = [sys.version, sys.prefix, installed_packages()]
-    surroundings = [library_states(project.settings.libraries), start_up_files(), plug_ins()]
+    libraries = library_states(project.settings.libraries)
     variables = sorted((name, sha256(value)) for name, value in named(project).items())
     return sha256(
-        canonical_json([sources, state_of_commits(project), python, surroundings, variables])
+        canonical_json([sources, state_of_commits(project), python, libraries, variables])
     )
 
 

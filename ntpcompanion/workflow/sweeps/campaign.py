@@ -172,7 +172,7 @@ def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line
         for point in missing
     ]
     note_once = cache(options.note)  # all tasks may have the same to say
-    running = executor_for(len(tasks), options.jobs, campaign.target.project, options.scheduler)
+    running = executor_for(len(tasks), options.jobs, options.scheduler)
     with appended(campaign.journal) as journal, running as executor:
         report(executor.workers())
         for point, outcome in as_completed(executor, tasks, options.note, lambda: bool(faults)):

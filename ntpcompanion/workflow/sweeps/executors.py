@@ -18,7 +18,6 @@ import psutil
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import Lifeline
-from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, usable_cores
 
 if TYPE_CHECKING:
@@ -81,7 +80,7 @@ def processes(jobs: int) -> Iterator[Executor]:
 
 
 def executor_for(
-    tasks: int, jobs: int | None, project: Project, scheduler: str | None
+    tasks: int, jobs: int | None, scheduler: str | None
 ) -> contextlib.AbstractContextManager[Executor]:
     """What runs a number of tasks: the cluster of the scheduler at an address, or `jobs` processes
     of this machine (None: as cores and memory allow).
@@ -89,8 +88,7 @@ def executor_for(
     Raises
     ------
     WorkflowError
-        a scheduler that does not answer, or whose workers would give other numbers; no Dask, or
-        settings of it that cannot be read.
+        a scheduler that does not answer; no Dask, or settings of it that cannot be read.
     """
     if scheduler is None:
         return processes(min(jobs or fitting_jobs(), tasks))
@@ -106,7 +104,7 @@ def executor_for(
         raise WorkflowError(
             f"The user's settings of Dask cannot be read: {error}. Correct or remove them."
         ) from error
-    return cluster_at(scheduler, project)
+    return cluster_at(scheduler)
 
 
 def fitting_jobs() -> int:
@@ -159,17 +157,11 @@ def as_completed(
             yield task, outcome
 
 
-def outcome_of(
-    call: Call, lifeline: Lifeline | None, require: Callable[[], None] = lambda: None
-) -> Outcome:
-    """Run a task, with what it must `require` before and after. Whatever is raised comes back as
-    text: its class may be unknown to whoever asked.
-    """
+def outcome_of(call: Call, lifeline: Lifeline | None) -> Outcome:
+    """Run a task. Whatever is raised comes back as text: whoever asked may not know its class."""
     began, host = time.perf_counter(), socket.gethostname()
     try:
-        require()
         outcome = {"state": "done", **call(lifeline=lifeline)}
-        require()
     except NotDone as error:
         outcome = error.outcome
     except WorkflowError as error:  # a sentence, and below it the traceback of a cell

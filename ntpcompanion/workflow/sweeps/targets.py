@@ -22,12 +22,7 @@ from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
 from ntpcompanion.workflow.notebooks.parameter_checks import run_checks
-from ntpcompanion.workflow.notebooks.parameters import (
-    NO_LITERAL,
-    literal,
-    lookup,
-    parse_value,
-)
+from ntpcompanion.workflow.notebooks.parameters import NO_LITERAL, literal, lookup, parse_value
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
@@ -40,7 +35,7 @@ from ntpcompanion.workflow.sweeps.find_experiment import (
     load_experiment,
     read_plan,
 )
-from ntpcompanion.workflow.sweeps.task_inputs import project_here
+from ntpcompanion.workflow.sweeps.task_inputs import project_here, settings_of
 from ntpcompanion.workflow.sweeps.task_process import run_experiment
 
 log = logging.getLogger(__name__)
@@ -136,11 +131,12 @@ class ExperimentTarget:
         sources = source_hashes(f"import {module}", *self.project.packages)
         libraries = library_versions(self.project.settings.libraries)
         same, points = [module, sources, libraries, python_minor()], []
+        settings = settings_of(self.project)
         for override in overrides:
             plan = read_plan(experiment, override)
             settled, inputs = plan.to_json(), declared_inputs(experiment, plan)
             key = sha256(canonical_json([same, settled]))
-            named = self.project, module, sources, inputs, override
+            named = self.project, module, sources, settings, inputs, override
             points.append(Point(override, settled, key, partial(run_experiment, *named)))
         return points
 

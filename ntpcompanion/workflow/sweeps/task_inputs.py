@@ -5,14 +5,18 @@ in the project, with their digests.
 import dataclasses
 import functools
 import importlib.util
+import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import outside, read_events, state_of
-from ntpcompanion.workflow.running.workers import RUNNING
+from ntpcompanion.workflow.hashing.elsewhere import folder_hash
+from ntpcompanion.workflow.running.freshness import place_name
+from ntpcompanion.workflow.running.surroundings import RUNNING
 
 CHANGED = "changed"
 
@@ -33,21 +37,13 @@ def inputs_read(project: Project, log: Path, sources: Iterable[str]) -> dict[str
         path = Path(name)
         digest = digests[0] if digests == [state_of(path)] else CHANGED
         if counts(name) and (digest == CHANGED or path not in known):
-            read[_name(project, path)] = digest
+            read[place_name(project, name)] = digest
     return read
-
-
-def input_path(project: Project, name: str) -> Path:
-    """Where a file of that name lies in a project; it may be one on another machine."""
-    for number, folder in enumerate(package_parents(project)):
-        if name.startswith(mark := f"packages/{number}:"):
-            return folder / name.removeprefix(mark)
-    return project.root / name
 
 
 def present_digests(project: Project) -> Callable[[str], str]:
     """A function: the digest that the file of a name has now. Each file is read once."""
-    return functools.cache(lambda name: state_of(input_path(project, name)))
+    return functools.cache(lambda name: state_of(project.root / name))
 
 
 def changed_inputs(digest: Callable[[str], str], read: Mapping[str, str]) -> list[str]:
@@ -55,13 +51,21 @@ def changed_inputs(digest: Callable[[str], str], read: Mapping[str, str]) -> lis
     return [name for name, seen in read.items() if digest(name) != seen]
 
 
-def _name(project: Project, path: Path) -> str:
-    if path.is_relative_to(root := project.root.resolve()):
-        return path.relative_to(root).as_posix()
-    for number, folder in enumerate(package_parents(project)):
-        if path.is_relative_to(folder.resolve()):
-            return f"packages/{number}:{path.relative_to(folder.resolve()).as_posix()}"
-    return str(path)
+def settings_of(project: Project) -> dict[str, str]:
+    """What decides numbers here beside sources and data: Python, the libraries without the suffix
+    of their build (`2.9.0+cu128` is `2.9.0`), the start of a SHA-256 of each variable that tasks
+    may read, whose value may be a secret, and that of the package that runs this where it is a
+    library.
+    """
+    tool = {} if RUNNING in project.packages else {RUNNING.name: f"#{folder_hash(RUNNING)[:8]}"}
+    versions = library_versions(project.settings.libraries).items()
+    variables = filter(os.environ.__contains__, project.settings.environment)
+    return {
+        "Python": python_minor(),
+        **tool,
+        **{name: version.partition("+")[0] for name, version in versions},
+        **{f"the variable {name}": f"#{sha256(os.environ[name])[:8]}" for name in variables},
+    }
 
 
 def package_folder(package: str) -> Path:

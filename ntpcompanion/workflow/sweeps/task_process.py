@@ -13,22 +13,16 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import (
-    canonical_json,
-    read_json,
-    sha256,
-    write_atomically,
-)
+from ntpcompanion.workflow.base.files import canonical_json, read_json, sha256, write_atomically
 from ntpcompanion.workflow.base.processes import Lifeline, end_tree
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware
 from ntpcompanion.workflow.base.tracing import read_events, state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
-from ntpcompanion.workflow.running.declared import files_below_root
-from ntpcompanion.workflow.running.layout import Layout, lay_out
+from ntpcompanion.workflow.running.layout import Layout, files_below_root, lay_out
 from ntpcompanion.workflow.running.start import Start
+from ntpcompanion.workflow.running.surroundings import surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
-from ntpcompanion.workflow.running.workers import surroundings_of
 from ntpcompanion.workflow.sweeps import task_program
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone, Outcome
 from ntpcompanion.workflow.sweeps.task_inputs import (
@@ -36,6 +30,7 @@ from ntpcompanion.workflow.sweeps.task_inputs import (
     inputs_read,
     present_digests,
     project_here,
+    settings_of,
 )
 
 HOW = (
@@ -48,6 +43,7 @@ def run_experiment(
     project: Project,
     module: str,
     sources: Mapping[str, str],
+    settings: Mapping[str, str],
     inputs: Sequence[str],
     point: dict[str, Any],
     *,
@@ -58,15 +54,16 @@ def run_experiment(
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
     `notes` for its user. There is no notebook to `keep`.
 
-    `sources` are the hashes of the source files that the command has planned with, `inputs` the
-    files and folders that the experiment declares. The checkpoints below `place`, and what was read
-    so far, are used again after an interruption, by the same kind of machine and with the same data
-    files. Its process does not outlive the `lifeline`, or without one this process.
+    `sources` are the hashes of the source files that the command has planned with, `settings` its
+    `settings_of`, `inputs` the files and folders that the experiment declares. The checkpoints
+    below `place`, and what was read so far, are used again after an interruption, by the same kind
+    of machine and with the same data files. Its process does not outlive the `lifeline`, or without
+    one this process.
 
     Raises
     ------
     NotDone
-        the task failed; its process was killed; there are other sources than were planned with.
+        the task failed; its process was killed; other sources or settings than were planned with.
     WorkflowError
         a declared file that is not there.
     """
@@ -79,7 +76,7 @@ def run_experiment(
     # not on the disk of the project: where that is full, the journal says so
     with tempfile.TemporaryDirectory(prefix="ntp-task-") as scratch:
         folder = Path(os.path.realpath(scratch))
-        _require_sources(present, module, sources)
+        _require_planned(present, module, sources, settings)
         within, others = _declared(present, module, inputs)
         layout = lay_out(present, folder / "run", sources, within)
         _write_down(layout, within, log)
@@ -91,7 +88,7 @@ def run_experiment(
         )
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
         answer = _answer(start, job, around.environment, folder / "private", log, lifeline)
-        _require_sources(present, module, sources)
+        _require_planned(present, module, sources, settings)
         name = f"experiment {module.rpartition('.')[2]!r}"
         undeclared = Undeclared(
             project=present,
@@ -193,8 +190,17 @@ def _checked(
     return {**answer, "notes": notes}
 
 
-def _require_sources(project: Project, module: str, planned: Mapping[str, str]) -> None:
+def _require_planned(
+    project: Project, module: str, sources: Mapping[str, str], settings: Mapping[str, str]
+) -> None:
     present = source_hashes(f"import {module}", *project.packages)
-    names = sorted({*present, *planned})
-    if changed := [name for name in names if present.get(name) != planned.get(name)]:
+    names = sorted({*present, *sources})
+    if changed := [name for name in names if present.get(name) != sources.get(name)]:
         raise NotDone(state="rejected", error=f"has other sources: {', '.join(changed[:3])}")
+    here = settings_of(project)
+    names = [name for name in {**settings, **here} if settings.get(name) != here.get(name)]
+    if other := [
+        f"{name} {here.get(name, 'missing')} instead of {settings.get(name, 'none')}"
+        for name in names[:3]
+    ]:
+        raise NotDone(state="rejected", error=f"has {', '.join(other)}")

@@ -4,10 +4,7 @@ import dataclasses
 import os
 from pathlib import Path
 
-from ntpcompanion.workflow.base.environment import (
-    clean_environment,
-    folders,
-)
+from ntpcompanion.workflow.base.environment import clean_environment, folders
 from tests.toy import ROOT
 
 

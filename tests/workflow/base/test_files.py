@@ -106,10 +106,7 @@ def test_what_is_written_can_be_read_by_all(tmp_path):
         (b'{"a": "\xff"}', r"cannot be read as JSON \('utf-8' codec"),
         (b'{"a": 1e999, "checksum": ""}', r"does not match its own checksum"),
         (b'{"a": "\\ud800", "checksum": ""}', r"does not match its own checksum"),
-        (
-            None,
-            r"cannot be read: Is a directory. Fix its permissions, or what stands in its place",
-        ),
+        (None, r"cannot be read: Is a directory. Fix its permissions, or what stands in its place"),
     ],
     ids=["deep", "NaN", "latin-1", "inf", "no text", "folder"],
 )

@@ -9,7 +9,7 @@ import pytest
 
 from ntpcompanion.workflow.base import installed
 
-CACHED = ("_state", "owners", "start_up_files", "plug_ins", "_requirements")
+CACHED = ("_state", "owners")
 
 
 def record_line(name, data):
@@ -77,43 +77,6 @@ def test_another_build_of_a_version_is_another_state(site):
 
 def test_modules_lead_to_distributions(site):
     assert installed.distributions_of(["libmodule", "os", "nothing"]) == {"lib"}
-
-
-def test_what_python_runs_at_its_start_and_what_is_plugged_in(site):
-    (site / "late.pth").write_text("import os\n")
-    (site / "sitecustomize.py").write_text("X = 1\n")
-    points = site / "lib-1.0.dist-info" / "entry_points.txt"
-    points.write_text("[console_scripts]\nlib = libmodule:main\n")
-    assert installed.start_up_files().keys() == {"late.pth", "sitecustomize.py"}
-    first = installed.plug_ins()
-    points.write_text("[console_scripts]\nother = libmodule:main\n")
-    installed.plug_ins.cache_clear()
-    assert installed.plug_ins() == first
-    points.write_text("[some.plugins]\nlib = libmodule:plug\n")
-    installed.plug_ins.cache_clear()
-    assert installed.plug_ins() != first
-
-
-def test_what_the_tests_install_moves_no_number(site):
-    """Coverage, which `make test` installs, has a file at the start, and pytest has plug-ins."""
-    ours, tool = site / "ntpcompanion-0.1.dist-info", site / "test_tool-2.0.dist-info"
-    ours.mkdir()
-    tool.mkdir()
-    (ours / "METADATA").write_text(
-        'Name: ntpcompanion\nRequires-Dist: Test.Tool>=1; extra == "test"\n\nRequires-Dist: lib\n'
-    )
-    (tool / "METADATA").write_text('Requires-Dist: lib; extra == "all"\n')
-    start = b"import test_tool\n"
-    (site / "tool.pth").write_bytes(start)
-    (tool / "RECORD").write_text(record_line("tool.pth", start))
-    before = installed.plug_ins()
-    (tool / "entry_points.txt").write_text("[pytest11]\ntool = test_tool\n")
-    installed.plug_ins.cache_clear()
-    assert installed.plug_ins() == before
-    assert installed.start_up_files() == {}
-    later(site / "tool.pth", b"import other\n")
-    installed.start_up_files.cache_clear()
-    assert installed.start_up_files().keys() == {"tool.pth"}, "not what was installed"
 
 
 def test_folders_of_packages_that_were_installed_to_be_edited(site):

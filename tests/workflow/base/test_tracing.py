@@ -27,7 +27,8 @@ def inside(tmp_path):
             "import sys\nfrom ntpcompanion.workflow.base import tracing\n"
             f"folders = {[str(folder), *more]!r}\n"
             "tracing.import_from_sources(folders)\n"
-            f"tracing.record_reads(tracing.membership(folders), {str(tmp_path / 'log')!r})\n"
+            "apart = tracing.outside(folders)\n"
+            f"tracing.record_reads(lambda path: not apart(path), {str(tmp_path / 'log')!r})\n"
             f"sys.path.insert(0, {str(folder)!r})\n{code}"
         )
         done = subprocess.run(
@@ -69,34 +70,11 @@ def test_modules_of_the_project_come_from_their_sources(inside):
     assert set(inside.log()) == {str(path) for path in inside.folder.rglob("*.py")}
 
 
-def test_a_cache_below_the_project_is_nobody_s_input(inside, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(inside.folder / "cache"))
-    (inside.folder / "cache").mkdir()
-    for name in ("cache/fonts", "words"):
-        (inside.folder / name).write_text("x")
-    inside("open('cache/fonts').close(); open('words').close()")
-    assert list(inside.log()) == [str(inside.folder / "words")]
-
-
 def test_the_stub_of_a_face_is_not_noted_as_read(inside):
     for name in ("__init__.pyi", "words"):
         (inside.folder / name).write_text("x")
     inside("open('__init__.pyi').close(); open('words').close()")
     assert list(inside.log()) == [str(inside.folder / "words")]
-
-
-def test_installed_packages_keep_their_compiled_copies(inside):
-    site = inside.folder / "env" / "site-packages"
-    site.mkdir(parents=True)
-    stale_copy(site / "installed.py", "X = 1\n", "X = 2\n")
-    (inside.folder / "project.egg-info").mkdir()
-    (inside.folder / "project.egg-info" / "entry_points.txt").touch()
-    code = (
-        f"sys.path.insert(0, {str(site)!r})\nimport "
-        "installed\nopen('project.egg-info/entry_points.txt').close()\nprint(installed.X)"
-    )
-    assert inside(code) == ["1"]
-    assert inside.log() == {}
 
 
 def test_what_is_read_is_written_down_and_what_is_made_is_not(inside, tmp_path):

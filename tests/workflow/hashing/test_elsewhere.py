@@ -2,7 +2,6 @@
 
 import pytest
 
-from ntpcompanion.workflow.hashing.sources import source_hashes
 from tests.workflow.hashing.tiny_package import files, user
 
 SEEN = {
@@ -91,20 +90,6 @@ SOMEWHERE = {
 @pytest.mark.parametrize("code", SOMEWHERE.values(), ids=SOMEWHERE)
 def test_where_nothing_can_be_seen_the_whole_package_counts(book, code):
     assert book(**code, **files(new="SCALE = 1\n")) != book(**code, **files(new="SCALE = 2\n"))
-
-
-# what lists a folder that it is given says nowhere that modules lie there
-GIVEN = {"listdir by another name", "the module glob", "walk"}
-
-
-@pytest.mark.parametrize("code", [SOMEWHERE[name] for name in SOMEWHERE if name not in GIVEN])
-def test_nor_does_a_notebook_miss_it(book, code, tmp_path):
-    """Its files are known as a whole: docstrings, annotations and checks count anyway."""
-    found = []
-    for number in (1, 2):
-        book(**code, **files(new=f"SCALE = {number}\n"))
-        found.append(source_hashes("from pkg.experiment import run\nrun('pkg')", tmp_path / "pkg"))
-    assert found[0] != found[1]
 
 
 def test_a_new_module_of_a_folder_of_plugins_counts(book):

@@ -4,53 +4,36 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.running.freshness import what_changed
 
+LATE = "def f():\n    from . import two\n    from .unrelated import X\n    return two.TWO + X\n"
+IMPORTS = {
+    "and nothing else": ("from toypkg.half import half\nimport numpy", {}, {"half", "two"}),
+    "of a module": ("from toypkg import two", {}, {"two"}),
+    "in a function": ("import toypkg.late as late", {"late": LATE}, {"late", "two", "unrelated"}),
+    "in a circle": (
+        "import toypkg.two",
+        {"two": "import toypkg.half\nTWO = 2\n"},
+        {"half", "two"},
+    ),
+    "from above": (
+        "import toypkg.deep.deeper.late",
+        {
+            "deep/__init__": "from .. import unrelated\n",
+            "deep/deeper/__init__": "",
+            "deep/deeper/late": "from ...half import half\n",
+        },
+        {"deep/__init__", "deep/deeper/__init__", "deep/deeper/late", "half", "two", "unrelated"},
+    ),
+}
 
-def test_imports_are_followed_and_nothing_else(toy):
-    files = source_hashes("from toypkg.half import half\nimport numpy", toy.project.package)
-    assert set(files) == {"__init__.py", "half.py", "two.py"}
 
-
-def test_every_form_of_import_counts(toy):
-    (toy.project.package / "late.py").write_text(
-        "def f():\n    from . import two\n    from .unrelated import X\n    return two.TWO + X\n"
-    )
-    assert set(source_hashes("import toypkg.late as late", toy.project.package)) == {
-        "__init__.py",
-        "late.py",
-        "two.py",
-        "unrelated.py",
-    }
-    assert set(source_hashes("from toypkg import two", toy.project.package)) == {
-        "__init__.py",
-        "two.py",
-    }
+@pytest.mark.parametrize(("code", "files", "reached"), IMPORTS.values(), ids=IMPORTS)
+def test_imports_are_followed(toy, code, files, reached):
+    for name, text in files.items():
+        (toy.project.package / name).parent.mkdir(parents=True, exist_ok=True)
+        (toy.project.package / f"{name}.py").write_text(text)
+    expected = {f"{name}.py" for name in {"__init__", *reached}}
+    assert source_hashes(code, toy.project.package).keys() == expected
     assert source_hashes("import toypkgs", toy.project.package) == {}
-
-
-def test_a_cycle_of_imports_ends(toy):
-    (toy.project.package / "two.py").write_text("import toypkg.half\nTWO = 2\n")
-    assert set(source_hashes("import toypkg.two", toy.project.package)) == {
-        "__init__.py",
-        "half.py",
-        "two.py",
-    }
-
-
-def test_imports_relative_to_a_folder_above_are_followed(toy):
-    folder = toy.project.package / "deep" / "deeper"
-    folder.mkdir(parents=True)
-    (folder.parent / "__init__.py").write_text("from .. import unrelated\n")
-    (folder / "__init__.py").write_text("")
-    (folder / "late.py").write_text("from ...half import half\n")
-    assert set(source_hashes("import toypkg.deep.deeper.late", toy.project.package)) == {
-        "__init__.py",
-        "deep/__init__.py",
-        "deep/deeper/__init__.py",
-        "deep/deeper/late.py",
-        "half.py",
-        "two.py",
-        "unrelated.py",
-    }
 
 
 FACE = """from .wood import chair as chair, stool as stool

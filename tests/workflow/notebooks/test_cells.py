@@ -1,11 +1,9 @@
 """Which Python a cell stands for, as IPython reads it."""
 
-import ast
-
 import pytest
 
-from ntpcompanion.workflow.hashing.used_names import names_used
-from ntpcompanion.workflow.notebooks.cells import as_python, used_python
+from ntpcompanion.workflow.hashing.sources import names_used
+from ntpcompanion.workflow.notebooks.cells import used_python
 
 
 @pytest.mark.parametrize(
@@ -20,7 +18,7 @@ from ntpcompanion.workflow.notebooks.cells import as_python, used_python
     ],
 )
 def test_a_line_that_continues_python_is_python(source):
-    assert as_python(source) == source
+    assert used_python(source) == source
 
 
 @pytest.mark.parametrize(
@@ -49,13 +47,7 @@ def test_magics_anywhere_are_read_as_ipython_does(source, names):
     assert bool(used) == bool(names)
 
 
-@pytest.mark.parametrize("source", ["%%time\n\nf(1)", "\n\n!ls\nf(1)", "a = !ls\n\n\nf(1)"])
-def test_lines_stay_where_they_are(source):
-    (line,) = [i for i, text in enumerate(source.split("\n"), 1) if text == "f(1)"]
-    assert ast.parse(as_python(source)).body[-1].lineno == line
-
-
 @pytest.mark.parametrize("source", ["def f(:", "x = (1\n%magic", "x = 'a"])
 def test_what_is_neither_python_nor_a_magic_is_an_error(source):
     with pytest.raises(SyntaxError):
-        as_python(source)
+        used_python(source)

@@ -1,8 +1,12 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.domains import parse_domain
-from ntpcompanion.workflow.notebooks.parameters import parse_parameters, parse_value, resolve
+from ntpcompanion.workflow.notebooks.parameters import (
+    parse_domain,
+    parse_parameters,
+    parse_value,
+    resolve,
+)
 
 CELL = (
     'rate = 0.5  # step size\nsizes = [1, 2]\nname = "gd"\nfast: bool = True\n'
@@ -84,17 +88,11 @@ def test_wrong_names_and_types(parameters, given, words):
         resolve(parameters, given, "N")
 
 
-def test_a_list_of_numbers_takes_any_and_nothing_else():
+@pytest.mark.parametrize("given", [[0.5, True], ["0.5"], [None]])
+def test_a_list_of_numbers_takes_nothing_else(given):
     rates = parse_parameters("rates = [0.5]\nseed = 0", "here")
-    assert [repr(rate) for rate in resolve(rates, {"rates": [1, 0.25]}, "N")["rates"]] == [
-        "1.0",
-        "0.25",
-    ], "1 is 1.0 there too"
-    for given in ([0.5, True], ["0.5"], [None]):
-        with pytest.raises(
-            WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\], got "
-        ):
-            resolve(rates, {"rates": given}, "N")
+    with pytest.raises(WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\]"):
+        resolve(rates, {"rates": given}, "N")
 
 
 @pytest.mark.parametrize(
@@ -140,32 +138,10 @@ DOMAINS = (
 )
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "n = 3  # size of the figure (2, 3)",
-        "n = [2, 4]  # of Table (3, 4)",
-        "n = 5  # see eq. (3, 4)",
-        "n = 3  # as in Fig. 2 {a, b}",
-        "n = 'a.txt'  # see [1, 2]",
-        "n = 2  # a power of two in [1, 2, 4]",
-        "n = 2.5  # as in Fig. (2, 3).",
-    ],
-)
-def test_prose_in_brackets_is_not_a_domain(line):
-    (n, _) = parse_parameters(f"{line}\nseed = 0", "here").values()
-    assert n.domain is None
-    assert resolve({"n": n}, {}, "N") == {"n": n.default}
-
-
-def test_a_domain_that_might_be_prose_says_so():
-    parameters = parse_parameters("p = 0.5  # a probability [0, 1]\nseed = 0", "here")
-    with pytest.raises(WorkflowError, match=r"\[0, 1\], got 2.0.*ends in prose, add a full stop"):
-        resolve(parameters, {"p": 2}, "N")
-    for line in ("p = 0.5  # of it  (1, 2)", "p = 0.5  # (1, 2)", "p = 0.5  # of it (1, 2]"):
-        parameters = parse_parameters(f"{line}\nseed = 0", "here")
-        with pytest.raises(WorkflowError, match=r"`p` must be in \(1, 2.*not given|of it\.$"):
-            resolve(parameters, {}, "N")
+def test_brackets_within_a_sentence_are_not_a_domain():
+    for comment in ("size of the figure (2, 3)", "as in Fig. 2 {a, b}", "see  [1, 2].", "a  (b)"):
+        (n, _) = parse_parameters(f"n = 3  # {comment}\nseed = 0", "here").values()
+        assert n.domain is None
 
 
 @pytest.mark.parametrize(
@@ -223,12 +199,12 @@ def test_values_inside_of_the_domain_pass_and_a_default_outside_does_not():
     ("comment", "inside", "outside"),
     [
         ("throws  [1, inf)", [1, 10**9], [0, float("inf"), float("nan"), "2", None]),
-        ("a rate (0, 1]", [1e-9, 1.0, 1], [0, 1.0000001]),
-        ("a power [-2.5, 3e2)", [-2.5, 299], [-2.6, 300]),
-        ("open at both ends (0, 2)", [1], [0, 2]),
-        ("anything below (-inf, 0]", [-1e300, 0], [1]),
-        ("the rule {gd, adam}", ["gd", "adam"], ["sgd", "", "gd, adam", 3]),
-        ("how it is split {words, FILE}", ["words", "a/b.json", ""], [3, None]),
+        ("a rate  (0, 1]", [1e-9, 1.0, 1], [0, 1.0000001]),
+        ("a power  [-2.5, 3e2)", [-2.5, 299], [-2.6, 300]),
+        ("open at both ends  (0, 2)", [1], [0, 2]),
+        ("anything below  (-inf, 0]", [-1e300, 0], [1]),
+        ("the rule  {gd, adam}", ["gd", "adam"], ["sgd", "", "gd, adam", 3]),
+        ("how it is split  {words, FILE}", ["words", "a/b.json", ""], [3, None]),
     ],
 )
 def test_values_are_inside_or_outside(comment, inside, outside):
@@ -242,15 +218,15 @@ def test_values_are_inside_or_outside(comment, inside, outside):
 @pytest.mark.parametrize(
     "comment",
     [
-        "n [1, ∞)",
-        "n [1; 2]",
-        "n [2, 1]",
-        "n [1, 1]",
-        "n [1,]",
-        "n (0, one)",
-        "rule {gd,}",
-        "rule {}",
-        "n [inf, 3]",
+        "n  [1, ∞)",
+        "n  [1; 2]",
+        "n  [2, 1]",
+        "n  [1, 1]",
+        "n  [1,]",
+        "n  (0, one)",
+        "rule  {gd,}",
+        "rule  {}",
+        "n  [inf, 3]",
         "n  [1, 2, 4]",
     ],
 )

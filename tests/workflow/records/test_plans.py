@@ -13,12 +13,9 @@ from tests.workflow.halves import PLAN
             r"plans.yml: halves.experiment: .*must be the name of a module of the package's "
             r"experiments, got 'toypkg.study'",
         ),
-        ({"experiment": "1study"}, r"must be the name of a module"),
         ({"experiment": "class"}, r"must be the name of a module"),
         ({"fixed": {"scale": float("nan")}}, r"halves.fixed.scale: .*JSON cannot hold it"),
-        ({"fixed": [1]}, r"halves.fixed: Input should be a valid dictionary, got \[1\]"),
         ({"grid": {"n": [float("inf")]}}, r"halves.grid.n.0: .*JSON cannot hold it"),
-        ({"grid": {1: [1]}}, r"halves.grid.1.\[key\]: Input should be a valid string, got 1"),
         ({"grid": {}}, r"Dictionary should have at least 1 item"),
         ({"grid": {"n": []}}, r"List should have at least 1 item"),
         ({"grid": {"n": [1, 1]}}, r"`n` gives 1 twice: give each value once"),
@@ -28,14 +25,4 @@ from tests.workflow.halves import PLAN
 def test_faults_of_the_plans(study, change, words):
     study.plan_records(halves={**PLAN, **change})
     with pytest.raises(WorkflowError, match=words):
-        read_plans(study.project)
-
-
-@pytest.mark.parametrize("name", ["../outside", "a name", ""])
-def test_a_record_has_the_name_of_a_file(study, name):
-    study.plan_records(**{name: PLAN})
-    with pytest.raises(
-        WorkflowError,
-        match=rf"plans.yml: '{name}' is not a name of a record: letters, digits, - and _ only",
-    ):
         read_plans(study.project)

@@ -15,7 +15,6 @@ from ntpcompanion.workflow.records.show import show_record
 from ntpcompanion.workflow.sweeps import campaign
 from ntpcompanion.workflow.sweeps.campaign import Campaign, Options, append, appended
 from ntpcompanion.workflow.sweeps.executors import SILENT, Executor
-from ntpcompanion.workflow.sweeps.sweep import sweep
 from ntpcompanion.workflow.sweeps.targets import ExperimentTarget, Point
 from tests.workflow.halves import STORED
 
@@ -88,19 +87,6 @@ def test_tasks_that_have_read_another_data_file_are_made_again(scaled):
     assert load_record(scaled.project, "scaled").outdated == []
     data.write_text("10")
     assert load_record(scaled.project, "scaled").outdated == ["data.csv"]
-
-
-def test_rows_of_a_sweep_that_have_read_another_data_file_are_made_again(scaled):
-    def swept():
-        table = sweep("scaled", {"n": [1, 2]}, jobs=1, project=scaled.project)
-        return [list(value) for value in table["value"]]
-
-    assert swept() == [[1, 1], [2, 1]]
-    assert called(scaled) == ["1", "2"]
-    assert swept() == [[1, 1], [2, 1]]
-    assert called(scaled) == []
-    (scaled.project.root / "data.csv").write_text("100")
-    assert swept() == [[100, 1], [200, 1]]
 
 
 def test_a_verification_computes_whatever_an_earlier_one_has_left(scaled):

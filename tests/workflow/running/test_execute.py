@@ -2,23 +2,22 @@
 with no process at all.
 """
 
-import errno
-import itertools
 import os
 import re
 import sys
 import threading
 from dataclasses import replace
-from types import SimpleNamespace
 
 import nbformat
 import psutil
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.job import Cell, Failed, line_of
 from ntpcompanion.workflow.running.results import Result
+from tests.waiting import LIMIT, ended, wait_for
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the fake workers are shell scripts")
 
@@ -65,16 +64,6 @@ def test_other_profiles_and_overrides_stay_out_of_the_book(toy):
     assert not (toy.project.book / "chapters").exists()
 
 
-def test_a_missing_input_is_named(toy):
-    (toy.project.root / "words.txt").unlink()
-    assert (
-        "parameter `text` = 'words.txt' is neither a file nor a Python module"
-        in toy.execute(names=["words"])["words"].message
-    )
-    with pytest.raises(WorkflowError, match="`--jobs` must be at least 1, got 0"):
-        toy.execute(jobs=0)
-
-
 def test_what_is_fresh_is_kept_and_what_happens_is_reported(instant):
     heard = []
 
@@ -95,22 +84,21 @@ def test_what_is_fresh_is_kept_and_what_happens_is_reported(instant):
     instant.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
     assert (execute().status, heard) == ("done", ran)
     assert runner.execute([]) == []
+    with pytest.raises(WorkflowError, match="`--jobs` must be at least 1, got 0"):
+        instant.execute(jobs=0)
 
 
-def test_a_run_that_cannot_be_written_fails_with_a_sentence(instant, monkeypatch):
-    def reject(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
+def test_what_changes_while_it_is_copied_is_not_run(instant, monkeypatch):
+    lay_out = runner.lay_out
 
-    monkeypatch.setattr(runner, "key_parts", reject)
-    monkeypatch.setattr(
-        runner, "time", SimpleNamespace(perf_counter=itertools.count(100.0, 2.0).__next__)
-    )
-    heard = []
-    outcome = instant.execute(
-        names=["coin"], force=True, report=lambda run, *what: heard.append(what)
-    )["coin"]
-    assert (outcome.status, outcome.seconds, heard) == ("failed", 2.0, [("failed", 0, 2)])
-    assert outcome.message == "Notebook 'coin' (book): [Errno 28] No space left on device"
+    def edit_then_copy(*arguments):
+        instant.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
+        return lay_out(*arguments)
+
+    monkeypatch.setattr(runner, "lay_out", edit_then_copy)
+    outcome = instant.execute(names=["coin"])["coin"]
+    assert (outcome.status, outcome.run.results.exists()) == ("failed", False)
+    assert "its files or modules changed while they were copied" in outcome.message
 
 
 def test_scratch_files_are_removed_and_those_of_a_killed_run_too(instant, monkeypatch):
@@ -119,13 +107,6 @@ def test_scratch_files_are_removed_and_those_of_a_killed_run_too(instant, monkey
     (scratch / "book-gone" / "job.json").touch()
     instant.execute()
     assert list(scratch.iterdir()) == []
-
-    def busy(*_, **__):
-        # a file that is open, on a network disk
-        raise OSError(errno.ENOTEMPTY, "Directory not empty")
-
-    monkeypatch.setattr(os, "rmdir", busy)
-    assert {outcome.status for outcome in instant.execute(force=True).values()} == {"done"}
 
 
 FAILED = Failed(1, "f()", "E: x", "\x1b[31min f\x1b[0m")
@@ -142,10 +123,7 @@ def saying(*messages):
     ("script", "words"),
     [
         ("echo no such module >&2; exit 3", "its process ended with code 3.\nno such module\n"),
-        (
-            f"{saying(Cell(2, 2))}\nkill -9 $$",
-            "its process ended with code -9 in code cell 2.\n",
-        ),
+        (f"{saying(Cell(2, 2))}\nkill -9 $$", "its process ended with code -9 in code cell 2.\n"),
         (f"{saying(FAILED)}\nexit 1", "code cell 1: E: x\nin f"),
         (f"{saying(replace(FAILED, traceback=''))}\nexit 1", "code cell 1: E: x\nf()"),
     ],
@@ -168,6 +146,24 @@ def test_what_a_cell_leaves_running_is_not_waited_for(toy):
     assert outcome.status == "done", outcome.message
     pid = outcome.run.stem.with_name("coin-files") / "pid"
     psutil.Process(int(pid.read_text())).kill()
+
+
+def test_cut_ends_what_was_started(toy):
+    pids = toy.project.root / "pids"
+    place = tuple(pids.parts)  # not as one text, which would be the name of a place
+    code = f"import os, pathlib, time\npids = pathlib.Path(*{place})\n"
+    code += "_ = pids.write_text(f'{os.getpid()} {os.getppid()}\\n')\ntime.sleep(600)\n"
+    toy.edit("notebooks/coin.md", "from toypkg.half", f"{code}from toypkg.half")
+    found = []
+    with Lifeline() as lifeline:
+        options = {"names": ["coin"], "lifeline": lifeline}
+        thread = threading.Thread(target=lambda: found.append(toy.execute(**options)["coin"]))
+        thread.start()
+        wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        lifeline.cut()
+        thread.join(LIMIT)
+    assert found[0].status == "failed"
+    wait_for(lambda: all(ended(int(pid)) for pid in pids.read_text().split()))
 
 
 def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatch):

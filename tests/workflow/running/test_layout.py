@@ -4,13 +4,17 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import sha256
-from ntpcompanion.workflow.running.declared import (
+from ntpcompanion.workflow.running.layout import (
+    DATE,
+    EMPTY,
+    contents,
     elsewhere,
     file_digests,
     laid_out_files,
+    lay_out,
     listed_files,
+    package_data,
 )
-from ntpcompanion.workflow.running.layout import DATE, EMPTY, contents, lay_out, package_data
 
 MODULES = ["__init__.py", "half.py", "two.py", "__init__.pyi: half"]
 

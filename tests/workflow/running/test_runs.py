@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -8,7 +7,7 @@ from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import input_files, key_parts
-from ntpcompanion.workflow.running.runs import load_executed, plan
+from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.sweeps.sweep import read_sweep
 
 
@@ -76,23 +75,6 @@ def test_a_sweep_is_checked_before_its_first_run(limited, caplog):
         WorkflowError, match=rf"^Notebook 'words': `text` = .* `limit` is {count - 1}"
     ):
         read_sweep(limited.project, "words", [f"limit={count - 1},99"])
-
-
-@pytest.mark.parametrize(
-    "damage", [lambda node: node["cells"][0].pop("outputs"), lambda node: node.pop("cells")]
-)
-def test_an_executed_notebook_that_is_no_notebook_is_damaged(instant, damage):
-    run = instant.runs(names=["coin"])[0]
-    instant.execute(names=["coin"])
-    assert load_executed(run.page).cells[0].cell_type == "markdown"
-    node = json.loads(run.page.read_text())
-    node["cells"].pop(0)
-    damage(node)
-    run.page.write_text(json.dumps(node))
-    with pytest.raises(
-        WorkflowError, match=r"coin.ipynb is missing or damaged \(.*Error\): run the notebook again"
-    ):
-        load_executed(run.page)
 
 
 def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):

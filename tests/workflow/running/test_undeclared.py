@@ -3,7 +3,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.running.declared import HOW
+from ntpcompanion.workflow.running.layout import HOW
 from ntpcompanion.workflow.running.undeclared import Undeclared, named_in, texts_of
 
 

@@ -5,20 +5,21 @@ import contextlib
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import Future
+from unittest import mock
 
 import pandas as pd
 import pytest
 from distributed import LocalCluster
 from tornado.ioloop import IOLoop
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps import cluster, executors
+from ntpcompanion.workflow.sweeps import cluster, executors, targets
 from ntpcompanion.workflow.sweeps.sweep import sweep
 from tests.drills.machine import POSIX
 from tests.drills.test_kills import kill, wait_for
@@ -241,12 +242,13 @@ def test_an_existing_cluster_makes_the_same_runs_unless_its_sources_differ(surve
         assert [line["result"]["value"] for line in results] == [0.5, 1.0]
 
         survey.edit("toypkg/two.py", "TWO = 2", "TWO = 4")
-        for arguments in (["sweep", "survey", "--grid", "n=2"], ["record", "halves"]):
-            output = survey.command(*arguments, *there, code=1)
-            (worker,) = existing.scheduler_info["workers"]
-            assert "1 of 1 workers would not give the numbers of this checkout" in output
-            assert f"{worker} has other versions: toypkg/two.py" in output
-            assert "start them again with `dask worker --nthreads 1`" in output
+        assert "1 done" in survey.command("sweep", "survey", "--grid", "n=2", *there)
+
+        # in this process, not in that of the worker
+        with mock.patch.object(targets, "settings_of", return_value={"numpy": "9.9"}):
+            output = survey.command("sweep", "survey", "--grid", "n=3", *there, code=1)
+        assert re.search(r"The worker on \S+ has numpy \S+ instead of 9\.9", output)
+        assert "install this version there, and start the worker again" in output
 
 
 VANISH = """
@@ -298,13 +300,3 @@ def test_settings_of_dask_of_the_user_are_named_where_a_cluster_is_asked_for(sur
     (tmp_path / "user.yaml").write_text("[")
     output = survey.run("sweep", "survey", *there, code=1, PYTHONPATH=root, **settings)
     assert "error: The user's settings of Dask cannot be read: A dask config file at" in output
-
-
-def test_a_worker_with_several_threads_is_refused_by_name(survey, tmp_path):
-    with started(threads_per_worker=2, local_directory=str(tmp_path)) as existing:
-        (worker,) = existing.scheduler_info["workers"]
-        with (
-            pytest.raises(WorkflowError, match=rf"{worker} has 2 threads"),
-            cluster.cluster_at(existing.scheduler_address, survey.project),
-        ):
-            pass

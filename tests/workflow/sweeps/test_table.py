@@ -1,7 +1,6 @@
 import pandas as pd
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.sweeps.table import make_table, write_table
 
@@ -70,12 +69,3 @@ def test_integers_that_a_column_of_numbers_cannot_hold_are_texts(tmp_path, value
     for column in ("value", "n"):
         # a missing text is None or NaN, as pandas is set
         assert [None if each != each else each for each in read[column]] == stored
-
-
-def test_a_table_that_cannot_be_written_is_named(tmp_path):
-    (tmp_path / "file").write_text("no folder")
-    table = make_table([line({"a": 1}, n=1)], {}, of_claims=False)
-    with pytest.raises(
-        WorkflowError, match=r"^Could not write .*table.parquet: .*file is a file, no folder"
-    ):
-        write_table(table, tmp_path / "file" / "table.parquet")

@@ -1,3 +1,5 @@
+"""Data files and settings that decide a task: named, and compared."""
+
 import json
 from dataclasses import replace
 
@@ -5,9 +7,9 @@ from ntpcompanion.workflow.base.files import hash_of
 from ntpcompanion.workflow.sweeps.task_inputs import (
     CHANGED,
     changed_inputs,
-    input_path,
     inputs_read,
     present_digests,
+    settings_of,
 )
 
 
@@ -17,7 +19,7 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
     project = replace(toy.project, others=(outside,))
     files = {
         "words.txt": project.root / "words.txt",
-        "packages/1:apart/table.csv": outside / "table.csv",
+        str(outside / "table.csv"): outside / "table.csv",
         str(tmp_path / "far.csv"): tmp_path / "far.csv",
     }
     left_out = [project.package / "two.py", project.build / "made.txt"]
@@ -30,10 +32,23 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     read = inputs_read(project, log, ["two.py"])
     assert read == {name: hash_of(path) for name, path in files.items()}
-    assert [input_path(project, name) for name in files] == list(files.values())
     assert changed_inputs(present_digests(project), read) == []
     for path in (*files.values(), project.package / "two.py"):
         path.write_text("another")
     assert changed_inputs(present_digests(project), read) == list(read)
     later = inputs_read(project, log, ["two.py"])
     assert later == dict.fromkeys([*files, "toypkg/two.py"], CHANGED), "sources, too"
+
+
+def test_libraries_and_variables_that_tasks_may_read_are_compared_without_being_shown(
+    toy, monkeypatch
+):
+    monkeypatch.setenv("SCALE", "a secret")
+    settings = replace(toy.project.settings, environment=("SCALE", "NOT_SET"), libraries=("numpy",))
+    project = replace(toy.project, settings=settings)
+    ours = settings_of(project)
+    assert set(ours) == {"Python", "ntpcompanion", "numpy", "the variable SCALE"}
+    assert "secret" not in str(ours)
+    monkeypatch.setenv("SCALE", "2")
+    changed = {name for name, value in settings_of(project).items() if value != ours[name]}
+    assert changed == {"the variable SCALE"}

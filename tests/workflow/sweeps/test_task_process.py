@@ -10,6 +10,7 @@ import pytest
 from ntpcompanion.workflow.base.files import hash_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
+from ntpcompanion.workflow.sweeps.task_inputs import settings_of
 from ntpcompanion.workflow.sweeps.task_process import run_experiment
 from tests.waiting import ended, wait_for
 
@@ -54,8 +55,8 @@ def several(importable):
     place = project.build / "records" / "several" / "task"
 
     def run(n):
-        sources = source_hashes(f"import {MODULE}", *project.packages)
-        return run_experiment(project, MODULE, sources, ["words.txt"], {"n": n}, place=place)
+        planned = source_hashes(f"import {MODULE}", *project.packages), settings_of(project)
+        return run_experiment(project, MODULE, *planned, ["words.txt"], {"n": n}, place=place)
 
     return run
 
@@ -107,11 +108,12 @@ def test_a_task_ends_with_the_process_that_has_started_it(several, importable):
     project = importable.project
     code = (
         "from pathlib import Path; from ntpcompanion.workflow.base.project import Project\n"
-        "from ntpcompanion.workflow.sweeps.task_process import run_experiment, source_hashes\n"
+        "from ntpcompanion.workflow.sweeps.task_process import *\n"
         f"project = Project(Path({str(project.root)!r}), Path({str(project.package)!r}))\n"
         f"sources = source_hashes('import {MODULE}', *project.packages)\n"
         "place = project.build / 'task'\n"
-        f"run_experiment(project, {MODULE!r}, sources, [], {{'n': 5}}, place=place)\n"
+        f"planned = {MODULE!r}, sources, settings_of(project)\n"
+        "run_experiment(project, *planned, [], {'n': 5}, place=place)\n"
     )
     with subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parents[3]) as starter:
         try:
