@@ -37,7 +37,6 @@ INSIDE = "root => root.contains(document.activeElement)"
 STATE = "root => root.ntpState"
 SHOWN = """root => JSON.stringify(
     [root.ntpState, ...[...root.querySelectorAll(".ntp-plot svg")].map(plot => plot.innerHTML)])"""
-TIP = "[role=tooltip]:not([hidden])"
 
 
 @pytest.fixture(scope="module")
@@ -164,18 +163,3 @@ def key_for(kind):
         return "ArrowRight"
     # on a Mac it opens a menu of the system
     return "ArrowDown" if kind == "select" and sys.platform != "darwin" else None
-
-
-@pytest.mark.parametrize("chapter", ["ntp_svm", "dyck"])
-def test_a_definition_is_read_and_closed(opened, chapter):
-    page = opened(f"chapters/{chapter}.html")
-    symbol = page.locator("article [data-symbol][tabindex='0']").first
-    symbol.evaluate(STEP_BEFORE)
-    page.keyboard.press("Tab")
-    page.locator(TIP).wait_for()
-    assert page.evaluate(STOP)["seen"]
-    page.keyboard.press("Escape")
-    assert page.locator(TIP).count() == 0
-    assert page.evaluate("document.activeElement.dataset.symbol") == symbol.get_attribute(
-        "data-symbol"
-    )

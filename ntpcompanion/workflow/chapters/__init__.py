@@ -10,5 +10,4 @@
 - `downloads`: the files that a chapter offers
 - `citation`: BibTeX of a chapter and of a claim
 - `numbering`: the paper's numbers of statements, beside those of the book; formulas in lines
-- `symbols`: meanings of symbols, where they stand
 """

@@ -9,5 +9,5 @@
 - `markup_fixes`: small faults in the markup of themes and extensions
 - `look`: the styles and scripts of `assets` on every page
 - `experiment_fields`: plans and results of experiments on their API page, field by field
-- `sphinx_extension`: the paper's numbers and symbols on pages, and what these were read from
+- `sphinx_extension`: the paper's numbers on pages, and what these were read from
 """
