@@ -73,7 +73,7 @@ def rows(page, field="id"):
     return page.evaluate(f"field => {seen}.map(row => row.dataset[field] ?? row.id)", field)
 
 
-def test_the_ledger_is_searched_filtered_and_sorted(opened):
+def test_the_ledger_is_searched_and_filtered(opened):
     page = opened("ledger.html")
     count = page.locator("#ntp-filters output")
     whole = count.inner_text()
@@ -93,14 +93,9 @@ def test_the_ledger_is_searched_filtered_and_sorted(opened):
     assert set(rows(page, "verdict")) == {"refuted"}
     assert urldefrag(page.url).fragment == "verdict=refuted"
 
-    tab_to(page, "select[name=sort]")
-    page.keyboard.type("locator")
-    assert set(rows(page)) == set(refuted)
-    assert urldefrag(page.url).fragment == "verdict=refuted&sort=locator"
-
 
 def test_rows_of_the_ledger_lead_to_their_cards_and_to_themselves(opened):
-    page = opened("ledger.html#verdict=refuted&sort=locator")
+    page = opened("ledger.html#verdict=refuted")
     shown = rows(page)
     tab_to(page, ".ntp-row a.ntp-locator")
     page.keyboard.press("Enter")
@@ -108,7 +103,7 @@ def test_rows_of_the_ledger_lead_to_their_cards_and_to_themselves(opened):
     card = page.locator(f"[id='{urldefrag(page.url).fragment}']")
     card.wait_for(state="visible")
     page.go_back()
-    page.wait_for_url("**/ledger.html#verdict=refuted&sort=locator")
+    page.wait_for_url("**/ledger.html#verdict=refuted")
     assert rows(page) == shown, "a reader who comes back finds the same view"
 
     tab_to(page, ".ntp-row a.ntp-anchor")

@@ -8,7 +8,6 @@ import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
 from ntpcompanion.workflow.base.provenance import hardware_line
@@ -18,12 +17,6 @@ from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
 from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 
-SORTS = {
-    "result": "paper result",
-    "effect": "effect, misses first",
-    "effect-down": "effect, clearest first",
-    "locator": "locator",
-}
 OF_CLAIM = ("id", "paper", "result", "locator", "kind", "basis", "scope")
 OF_RUN = ("started", "seconds", "key", "parameters", "hardware", "versions")
 Row = dict[str, Any]
@@ -56,7 +49,7 @@ class Ledger(View):
 
     @property
     def selects(self) -> list[tuple[str, str, dict[str, str]]]:
-        """Name, label and options of the filters, and of the order."""
+        """Name, label and options of the filters."""
         claims = [one.claim for one in self.judged.values()]
         names = {key: paper.name for key, paper in self.papers.items()}
         choices: list[tuple[str, str, dict[str, str]]] = [
@@ -67,8 +60,7 @@ class Ledger(View):
             ("verdict", "Verdict", {verdict: verdict for verdict in self.verdicts}),
             ("basis", "Read from", BASES),
         ]
-        filters = [(name, label, {"": "all", **options}) for name, label, options in choices]
-        return [*filters, ("sort", "Sort by", SORTS)]
+        return [(name, label, {"": "all", **options}) for name, label, options in choices]
 
     @property
     def groups(self) -> dict[str, dict[str, list[JudgedClaim]]]:
@@ -81,12 +73,6 @@ class Ledger(View):
             paper: {result: results[result] for result in sorted(results, key=result_order)}
             for paper, results in papers.items()
         }
-
-    @property
-    def order(self) -> dict[str, int]:
-        """The place of each claim on the page."""
-        groups = [rows for results in self.groups.values() for rows in results.values()]
-        return {one.claim.id: place for place, one in enumerate(chain.from_iterable(groups))}
 
 
 def ledger_row(judged: JudgedClaim) -> Row:
@@ -114,7 +100,6 @@ def ledger_row(judged: JudgedClaim) -> Row:
         "high": [value + width for value, width in ends],
         "replicates": item.replicates if item else None,
         "seed": item.seed if item else None,
-        "effect": judged.effect,
         "records": list(item.records) if item else [],
     }
 
