@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html import unescape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import nbformat
@@ -46,6 +46,8 @@ _AROUND = re.compile(
 _DATA = re.compile(r"application/([\w.+-]*\+)?json|math/\w+|text/plain")
 # the scripts and styles that we load where they are needed
 _OURS = re.compile(r"(\.\./)?_static/((ledger|landing)\.(css|js)|widgets/\w+\.(css|js))")
+# what pandas writes into each of its tables
+_PANDAS = re.compile(r"(\s*\.dataframe [\w\s:-]+\{[\w\s:;-]*\})+\s*")
 _RAW = re.compile(r"^````\{raw\} html\n(.*?)\n````$", re.MULTILINE | re.DOTALL)
 
 
@@ -61,17 +63,14 @@ class Mark(NamedTuple):
 
 @dataclass
 class Seen:
-    """What a page shows: its `marks`, those of them that nothing around them `hides`, the ids of
-    all other elements, and of those that hold a mark; and what is typed there that may change how
-    marks look.
+    """What a page shows: its `marks`, those of them that something around them hides, the ids of
+    all other elements, and what is typed there that may change how marks look.
     """
 
     marks: Counter[Mark] = field(default_factory=Counter)
     hidden: Counter[Mark] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
-    holders: set[str] = field(default_factory=set)
     active: list[str] = field(default_factory=list)
-    styles: list[str] = field(default_factory=list)
 
 
 def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
@@ -176,7 +175,7 @@ def page_faults(html: str, expected: Mapping[Mark, int], *, chapter: bool) -> li
             )
     anchors = {mark.anchor for mark in expected if mark.anchor} & seen.ids
     faults += [f"has another element with the id {anchor!r} of a card" for anchor in anchors]
-    return faults + seen.active + _style_faults(seen)
+    return faults + seen.active
 
 
 def _named(mark: Mark) -> str:
@@ -226,18 +225,13 @@ def _note(element: Element, above: tuple[Element, ...], seen: Seen, *, inside: b
         )
         seen.marks[mark] += 1
         seen.hidden[mark] += any(map(_hides, above)) or _is_veiled(element)
-        seen.holders |= {mark.anchor, *(each.get("id", "") for each in above)}
         # nothing that runs may stand in a mark either
         parts: list[Element] = list(element.iter())
     else:
         seen.ids.add(element.get("id", ""))
         parts = [element]
     if inside:
-        for part in parts:
-            if words := _runs(part):
-                seen.active.append(words)
-            if _tag(part) == "style":
-                seen.styles.append("".join(_texts(part)))
+        seen.active += filter(None, map(_runs, parts))
 
 
 def _texts(element: Element) -> Iterator[str]:
@@ -286,55 +280,9 @@ def _runs(element: Element) -> str:
         return f"has a script, which could draw a card. {way}"
     if tag in ("base", "meta") or (tag == "link" and not is_ours) or "srcdoc" in attributes:
         return f"has a <{tag}> that could change how cards look. {way}"
+    if tag == "style" and not _PANDAS.fullmatch("".join(_texts(element))):
+        return (
+            "has a stylesheet, which could change how cards look. Put it into book/assets, and its "
+            "name under `html_css_files` in _config.yml"
+        )
     return ""
-
-
-def _style_faults(seen: Seen) -> list[str]:
-    faults = []
-    for text in seen.styles:
-        if reach := _reaches(text, seen.holders):
-            faults.append(
-                f"has a stylesheet whose rule for {reach!r} could change how cards look: let each "
-                "selector begin with the id of your own element (`#id`), or put the stylesheet "
-                "into book/assets"
-            )
-    return faults
-
-
-def _reaches(text: str, holders: set[str]) -> str:
-    """The first selector of a stylesheet that may concern more than an element of its author;
-    nothing if there is none.
-    """
-    from tinycss2 import parse_rule_list, parse_stylesheet, serialize
-
-    waiting: list[Any] = parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
-    while waiting:
-        rule = waiting.pop(0)
-        if rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
-            waiting += parse_rule_list(rule.content or [], skip_comments=True, skip_whitespace=True)
-        elif rule.type != "qualified-rule":
-            return f"@{rule.at_keyword}" if rule.type == "at-rule" else str(rule.type)
-        # a rule inside of a rule may lead anywhere
-        elif not _is_own(rule.prelude, holders) or "{} block" in {t.type for t in rule.content}:
-            return str(serialize(rule.prelude)).strip()
-    return ""
-
-
-def _is_own(prelude: list[Any], holders: set[str]) -> bool:
-    """Whether each selector of a list begins with an id that holds no card, or is of pandas, and
-    stays below that element.
-    """
-    begins = True
-    tokens = [token for token in prelude if token.type != "comment"]
-    for index, token in enumerate(tokens):
-        if token.type == "literal" and token.value in ("~", "+", "|"):
-            return False
-        if token.type == "literal" and token.value == ",":
-            begins = True
-        elif begins and token.type != "whitespace":
-            following = tokens[index + 1] if index + 1 < len(tokens) else None
-            of_pandas = token.type == "literal" and getattr(following, "value", "") == "dataframe"
-            if not of_pandas and not (token.type == "hash" and token.value not in holders):
-                return False
-            begins = False
-    return True

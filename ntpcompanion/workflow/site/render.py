@@ -14,7 +14,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site.markup_fixes import fix
 from ntpcompanion.workflow.site.previews import write_previews
 
-READERS = ("jupyter-book", "pybtex", "tinycss2", "tinyhtml5")
+READERS = ("jupyter-book", "pybtex", "tinyhtml5")
 # the API page shows docstrings of the present sources: what is imported before that is said is not
 # shown there
 START = """
