@@ -6,6 +6,7 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
+from rich.table import Column, Table
 from rich.text import Text
 
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
@@ -13,10 +14,8 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report, accept, check_results
 from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_reports
 from ntpcompanion.workflow.cli.terminal import say
-from ntpcompanion.workflow.doctor.doctor_report import Check, shown
+from ntpcompanion.workflow.doctor.doctor_report import Check
 from ntpcompanion.workflow.running.results import Result
-
-WIDEST = 110  # columns: longer lines of a report are hard to read
 
 
 def check(
@@ -67,12 +66,14 @@ def check(
 
 def show_checks(checks: Sequence[Check]) -> None:
     """The report of the doctor, and how many faults and warnings are in it."""
-    console = Console(soft_wrap=True)
     colours = {"ok": "green", "warning": "bold yellow", "fault": "bold red"}
+    # paths and commands are folded and not cut off
+    columns = Column(), Column(), Column(overflow="fold")
+    table = Table(*columns, box=None, show_header=False, pad_edge=False)
     for check in checks:
-        line = Text(shown(check, min(console.width, WIDEST)))
-        line.stylize(colours[check.state], 0, len(check.state))
-        console.print(line)
+        words = f"{check.result}\n{check.fix}" if check.fix else check.result
+        table.add_row(Text(check.state, colours[check.state]), Text(check.name), Text(words))
+    Console().print(table)
     states = [check.state for check in checks]
     counts = [
         f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))
