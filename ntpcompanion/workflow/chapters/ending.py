@@ -22,9 +22,7 @@ _NEXT = re.compile(r"^## ", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Source:
-    """The commit that last changed a notebook; None where it is not known, or the notebook has
-    changed since.
-    """
+    """A notebook and the commit that holds it as it is; None where there is none."""
 
     path: str
     commit: str | None = None

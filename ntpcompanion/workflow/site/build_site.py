@@ -27,7 +27,7 @@ from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.marks import Mark, chapter_marks, prose_marks, site_faults
 from ntpcompanion.workflow.site.render import publish, render
-from ntpcompanion.workflow.site.unchanged import commit_of
+from ntpcompanion.workflow.site.unchanged import commits
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -81,9 +81,10 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
     book, chapters = read_book(project), source / "chapters"
-    widgets, pages = known_widgets(project.book), {}
+    widgets, committed, pages = known_widgets(project.book), commits(project), {}
     for run in runs:
-        name, commit = run.notebook.name, commit_of(project, run.notebook.path)
+        name = run.notebook.name
+        commit = committed.get(name)
         chapter = make_chapter(run, results[name], judged, record, book, widgets, commit)
         chapter.write(chapters)
         pages[name] = chapter.page

@@ -6,6 +6,7 @@ a note of the last build: to find that out run by run and page by page takes ten
 """
 
 import contextlib
+import hashlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -90,9 +91,7 @@ def sources_digest(project: Project) -> str:
     python = [sys.version, sys.prefix, installed_packages()]
     surroundings = [library_states(project.settings.libraries), start_up_files(), plug_ins()]
     variables = sorted((name, sha256(value)) for name, value in named(project).items())
-    return sha256(
-        canonical_json([sources, state_of_commits(project), python, surroundings, variables])
-    )
+    return sha256(canonical_json([sources, commits(project), python, surroundings, variables]))
 
 
 def is_unchanged(project: Project, profile: str, sources: str) -> bool:
@@ -146,31 +145,26 @@ def _note(project: Project, profile: str) -> Path:
     return doctrees(project.html(profile)).parents[1] / "unchanged.json"
 
 
-def state_of_commits(project: Project) -> list[str]:
-    """What `commit_of` follows from, for all notebooks at once: the present commit, and which of
-    them differ from it; empty where there is no git.
+def commits(project: Project) -> dict[str, str]:
+    """The present commit of the project, by the names of the notebooks that it holds as they are
+    here; empty where there is no git.
     """
-    names = str(project.notebooks.relative_to(project.root))
+    folder = project.notebooks.relative_to(project.root).as_posix()
     try:
         head = git(project.root, "rev-parse", "HEAD", limit=20)
-        changed = git(project.root, "status", "--porcelain", "--", names, limit=20)
+        tree = git(project.root, "ls-tree", "-r", "HEAD", "--", folder, limit=20)
     except OSError:  # no git; a TimeoutError is one
-        return []
-    return [head.output, changed.output]
+        return {}
+    # by content: `git status` can be made to overlook a file
+    stored = {line.partition(" blob ")[2] for line in tree.output.splitlines()}
+    contents = {path.stem: path.read_bytes() for path in project.notebooks.glob("*.md")}
+    return {
+        name: head.output.strip()
+        for name, content in contents.items()
+        if f"{_blob(content)}\t{folder}/{name}.md" in stored
+    }
 
 
-def commit_of(project: Project, path: Path) -> str | None:
-    """The commit that last changed a file; None where there is no git or no commit of it, or where
-    the file differs from it.
-    """
-    name = path.relative_to(project.root).as_posix()
-    try:
-        # by content: `git status` can be made to overlook a file
-        stored = git(project.root, "rev-parse", "--verify", "--quiet", f"HEAD:./{name}", limit=20)
-        present = git(project.root, "hash-object", "--", name, limit=20)
-        last = git(project.root, "log", "-1", "--format=%H", "--", name, limit=20)
-    except OSError:  # no git; a TimeoutError is one
-        return None
-    if stored.code or stored.output != present.output or last.code:
-        return None
-    return last.output.strip() or None
+def _blob(content: bytes) -> str:
+    """The name that git gives to the content of a file."""
+    return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()

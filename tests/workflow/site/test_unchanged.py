@@ -11,7 +11,7 @@ from ntpcompanion.workflow.base.files import hash_of, read_sealed, write_sealed
 from ntpcompanion.workflow.running.freshness import key
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.sphinx_extension import FILE
-from ntpcompanion.workflow.site.unchanged import commit_of, is_unchanged, remember, sources_digest
+from ntpcompanion.workflow.site.unchanged import commits, is_unchanged, remember, sources_digest
 
 PAGES = {"index.html": "<p>One half.</p>", "chapters/coin.html": "<p>A coin.</p>"}
 NOTE = "_build/html-work/unchanged.json"
@@ -146,35 +146,9 @@ def test_what_a_page_included_counts(built):
     assert not nothing_to_do(built)
 
 
-@pytest.fixture
-def git(toy, repository):
-    """Git in the toy project, which is a repository of its own with one commit."""
-    return repository(toy.project.root, "notebooks")
-
-
-def test_the_commit_is_that_of_the_last_change(toy, git):
-    path = toy.project.notebooks / "coin.md"
-    first = git("rev-parse", "HEAD")
-    assert commit_of(toy.project, path) == first
-    git("commit", "--quiet", "--allow-empty", "-m", "Nothing")
-    assert commit_of(toy.project, path) == first
-    toy.edit("notebooks/coin.md", "Prose", "More prose")
-    assert commit_of(toy.project, path) is None
-    git("commit", "--quiet", "-a", "-m", "More")
-    assert commit_of(toy.project, path) == git("rev-parse", "HEAD") != first
-
-
-def test_what_git_does_not_keep_has_none(toy, git):
-    (toy.project.notebooks / "new.md").write_text("# New\n")
-    assert commit_of(toy.project, toy.project.notebooks / "new.md") is None
-
-
-def test_without_git_there_is_none(toy, monkeypatch):
-    path = toy.project.notebooks / "coin.md"
-    assert commit_of(toy.project, path) is None, "no repository"
-
+def test_without_git_there_is_no_commit(toy, monkeypatch):
     def missing(*_, **__):
         raise FileNotFoundError("git")
 
     monkeypatch.setattr(unchanged, "git", missing)
-    assert commit_of(toy.project, path) is None
+    assert commits(toy.project) == {}
