@@ -29,8 +29,9 @@ def add_fields(
     module = sys.modules.get(getattr(function, "__module__", ""))
     for title, model in (("Fields of the plan", "Plan"), ("What the result offers", "Result")):
         described = getattr(module, model, None)
-        is_model = isinstance(described, type) and issubclass(described, BaseModel)
-        if kind == "function" and name.endswith(".run") and is_model:
+        if kind != "function" or not name.endswith(".run"):
+            continue
+        if isinstance(described, type) and issubclass(described, BaseModel):
             rows = [f"   - ``{entry}``: {_as_rst(text)}" for entry, text in _entries(described)]
             lines += ["", f".. dropdown:: {title}", "", *rows, ""]
 

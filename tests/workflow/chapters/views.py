@@ -80,7 +80,7 @@ def views(text):
     run = run_that(text, measurements=[half, third])
     judged = judged_claims(known, run.measurements, "book")
     notebooks = {"coin": notebook(text), "dice": notebook("Dice")}
-    names, title = {"doe": Paper("doe", text, ("Doe",), "1")}, notebooks["coin"].title
+    names, title = {"doe": Paper("Doe 1", text)}, notebooks["coin"].title
     fields = {"profile": "book", "judged": judged, "results": {"coin": run}, "papers": names}
     fields |= {"notebooks": notebooks, "pages": {"coin": drawn()}}
     record = Record("halves", [], {"n": text}, f"Halves. {text}", text, [text, "TWO"])
