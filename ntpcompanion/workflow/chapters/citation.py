@@ -24,37 +24,25 @@ class Book:
     repository: str = ""
     settings: Settings = field(default_factory=Settings, hash=False)
 
-    @property
-    def edition(self) -> str:
-        """Name and version, as far as they are known."""
-        return f"{self.settings.name} {self.settings.version}".strip()
 
-
-@dataclass(frozen=True)
-class Cited:
-    """A chapter as it is cited: the name of its notebook, its title, the year of its execution."""
-
-    book: Book
-    name: str
-    title: str
-    year: str
-
-    @property
-    def entry(self) -> str:
-        """Its entry in BibTeX."""
-        book = self.book
-        fields = {
-            "author": f"{{{latex(book.author)}}}",
-            "title": latex(self.title),
-            "booktitle": latex(book.title),
-            "year": self.year,
-            "note": ", ".join(filter(None, [latex(book.edition), f"notebook {latex(self.name)}"])),
-            "url": book.repository,
-        }
-        lines = [f"  {name} = {{{value}}}," for name, value in fields.items() if value]
-        key = f"{book.settings.name}-{self.name}".removeprefix("-")
-        key = re.sub(r"[^\w.:-]+", "-", key, flags=re.ASCII)  # BibTeX takes no other characters
-        return "\n".join([f"@incollection{{{key},", *lines, "}"])
+def bibtex(book: Book, name: str, title: str, year: str) -> str:
+    """The entry of a chapter in BibTeX: the name of its notebook, its title, the year of its
+    execution.
+    """
+    settings = book.settings
+    edition = f"{settings.name} {settings.version}".strip()
+    fields = {
+        "author": f"{{{latex(book.author)}}}",
+        "title": latex(title),
+        "booktitle": latex(book.title),
+        "year": year,
+        "note": ", ".join(filter(None, [latex(edition), f"notebook {latex(name)}"])),
+        "url": book.repository,
+    }
+    lines = [f"  {field} = {{{value}}}," for field, value in fields.items() if value]
+    key = f"{settings.name}-{name}".removeprefix("-")
+    key = re.sub(r"[^\w.:-]+", "-", key, flags=re.ASCII)  # BibTeX takes no other characters
+    return "\n".join([f"@incollection{{{key},", *lines, "}"])
 
 
 def read_book(project: Project) -> Book:

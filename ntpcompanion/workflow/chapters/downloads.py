@@ -1,7 +1,6 @@
-"""The files that a chapter offers: its notebook with outputs, its source, its results."""
+"""The files that a chapter offers: its notebook with outputs, and its source."""
 
 import copy
-import json
 
 import nbformat
 
@@ -9,23 +8,16 @@ from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.chapters.figures import NARROW_MIME
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, written_cells
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.running.results import Result, as_run
+from ntpcompanion.workflow.running.results import as_run
 
 FOLDER = "_files"  # beside the chapters; no page, as its name begins with an underscore
-# what a reader may want of a run; the rest decides freshness, and names files of one machine
-FIELDS = ("notebook", "profile", "started", "seconds", "parameters", "versions", "hardware", "key")
 
 
-def downloads(
-    notebook: Notebook, executed: nbformat.NotebookNode, result: Result
-) -> dict[str, str]:
+def downloads(notebook: Notebook, executed: nbformat.NotebookNode) -> dict[str, str]:
     """The content of each file by its name."""
-    fields = {name: getattr(result, name) for name in FIELDS}
-    fields["measurements"] = [item.to_json() for item in result.measurements]
     return {
         f"{notebook.name}.ipynb": nbformat.writes(with_outputs(notebook, executed)) + "\n",
         f"{notebook.name}.md": read_text(notebook.path),
-        f"{notebook.name}.json": json.dumps(fields, indent=1, ensure_ascii=False) + "\n",
     }
 
 

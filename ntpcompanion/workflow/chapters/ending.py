@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.citation import Cited
+from ntpcompanion.workflow.chapters.citation import Book, bibtex
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import Parameter
@@ -21,21 +21,16 @@ _NEXT = re.compile(r"^## ", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Source:
-    """A notebook and the commit that holds it as it is; None where there is none."""
-
-    path: str
-    commit: str | None = None
-
-
-@dataclass(frozen=True)
 class Ending:
-    """The end of a chapter, as its templates show it."""
+    """The end of a chapter, as its templates show it; `path` is its source in the repository of the
+    book, and `commit` the one that holds it as it is, None where there is none.
+    """
 
     notebook: Notebook
     result: Result
-    chapter: Cited
-    source: Source
+    book: Book
+    path: str
+    commit: str | None = None
 
     @property
     def command(self) -> str:
@@ -49,8 +44,14 @@ class Ending:
         """Owner and name of the repository on GitHub, from where Binder and a Codespace open a
         commit; empty for any other, and without a commit.
         """
-        match = _GITHUB.fullmatch(self.chapter.book.repository)
-        return match[1] if match and self.source.commit else ""
+        match = _GITHUB.fullmatch(self.book.repository)
+        return match[1] if match and self.commit else ""
+
+    @property
+    def entry(self) -> str:
+        """The chapter in BibTeX."""
+        year = self.result.started[:4]
+        return bibtex(self.book, self.notebook.name, self.notebook.title, year)
 
     @property
     def parameters(self) -> list[tuple[str, str, str | None, list[str], str]]:
@@ -67,17 +68,10 @@ class Ending:
         return parameter.name, _literal(value), other, meaning, re.sub(r"\binf\b", "∞", domain)
 
 
-def add_ending(
-    cells: list[nbformat.NotebookNode],
-    notebook: Notebook,
-    result: Result,
-    chapter: Cited,
-    source: Source,
-) -> list[nbformat.NotebookNode]:
+def add_ending(cells: list[nbformat.NotebookNode], view: Ending) -> list[nbformat.NotebookNode]:
     """The cells of a page with the section filled: the command below its heading, the rest at its
     end. A page without the section gets it at its end.
     """
-    view = Ending(notebook, result, chapter, source)
     first, last = render("command.md", view), render("ending.md", view)
     for index, cell in enumerate(cells):
         match = _HEADING.search(cell.source) if cell.cell_type == "markdown" else None

@@ -2,14 +2,14 @@ import pytest
 
 from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.citation import Book, Cited, read_book
+from ntpcompanion.workflow.chapters.citation import Book, bibtex, read_book
 
 BOOK = Book("A & B", "Its authors", settings=Settings(name="coins", version="0.3"))
-CHAPTER = Cited(BOOK, "a_coin", "What $W^{mm}$ is", "2026")
 
 
 def test_a_chapter_is_cited_as_part_of_the_book():
-    assert CHAPTER.entry.splitlines() == [
+    entry = bibtex(BOOK, "a_coin", "What $W^{mm}$ is", "2026")
+    assert entry.splitlines() == [
         "@incollection{coins-a_coin,",
         "  author = {{Its authors}},",
         "  title = {What $W^{mm}$ is},",

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import nbformat
@@ -9,13 +8,12 @@ from ntpcompanion.workflow.chapters.figures import NARROW_MIME, SVG_MIME, inline
 from ntpcompanion.workflow.chapters.widgets import load_widgets
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.notebooks.cells import code_cells
-from ntpcompanion.workflow.running.results import Result
 
 
 def files(toy, name):
     (run,) = toy.runs(names=[name])
     toy.execute(names=[name])
-    return downloads(run.notebook, nbformat.read(run.page, 4), Result.load(run.results)), run
+    return downloads(run.notebook, nbformat.read(run.page, 4)), run
 
 
 def test_the_notebook_has_all_code_and_outputs_and_nothing_of_a_page(instant):
@@ -33,18 +31,6 @@ def test_the_notebook_has_all_code_and_outputs_and_nothing_of_a_page(instant):
     assert content["coin.md"] == Path(run.notebook.path).read_text()
 
 
-def test_results_name_what_was_measured_and_no_file_of_this_machine(instant):
-    content, run = files(instant, "words")
-    told = json.loads(content["words.json"])
-    assert [item["id"] for item in told["measurements"]] == ["toy.words"]
-    assert told["parameters"] == run.parameters
-    assert set(told) == {
-        "notebook", "profile", "started", "seconds", "parameters", "versions", "hardware", "key",
-        "measurements",
-    }  # fmt: skip
-    assert str(instant.project.root) not in content["words.json"]
-
-
 @pytest.fixture
 def shown(instant):
     """A function: the chapter as it ran, whose last cell has shown this, and what it offers."""
@@ -54,7 +40,7 @@ def shown(instant):
 
     def make(data):
         code_cells(executed)[-1].outputs = [nbformat.v4.new_output("display_data", data)]
-        return executed, lambda: downloads(run.notebook, executed, Result.load(run.results))
+        return executed, lambda: downloads(run.notebook, executed)
 
     return make
 

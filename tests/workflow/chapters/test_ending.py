@@ -4,13 +4,11 @@ from dataclasses import replace
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.citation import Book, Cited
-from ntpcompanion.workflow.chapters.ending import Ending, Source, add_ending
+from ntpcompanion.workflow.chapters.citation import Book
+from ntpcompanion.workflow.chapters.ending import Ending, add_ending
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from tests.workflow.chapters.views import run_that
 
-SOURCE = Source("coin.md")
-CHAPTER = Cited(Book("A book", "Its authors"), "coin", "A coin", "2026")
 MADE = replace(run_that("A <chip>"), parameters={"n": 1000, "seed": 0})
 
 
@@ -18,14 +16,14 @@ def text(*lines):
     return nbformat.v4.new_markdown_cell("\n".join(lines))
 
 
+def ending(toy, made=MADE):
+    return Ending(
+        find_notebooks(toy.project)["coin"], made, Book("A book", "Its authors"), "coin.md"
+    )
+
+
 def added(toy, cells):
-    coin = find_notebooks(toy.project)["coin"]
-    return [cell.source for cell in add_ending(cells, coin, MADE, CHAPTER, SOURCE)]
-
-
-def ending(toy, made=MADE, source=SOURCE, repository=""):
-    chapter = replace(CHAPTER, book=replace(CHAPTER.book, repository=repository))
-    return Ending(find_notebooks(toy.project)["coin"], made, chapter, source)
+    return [cell.source for cell in add_ending(cells, ending(toy))]
 
 
 def test_a_page_without_the_section_gets_it_at_its_end(toy):

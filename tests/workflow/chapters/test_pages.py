@@ -1,6 +1,5 @@
 """The page of a stored run, without a kernel: the executed notebook is made by hand."""
 
-import json
 from dataclasses import replace
 
 import nbformat
@@ -8,7 +7,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.chapters.citation import Book, read_book
-from ntpcompanion.workflow.chapters.ending import Source
+from ntpcompanion.workflow.chapters.ending import Ending
 from ntpcompanion.workflow.chapters.pages import make_chapter, make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -26,7 +25,7 @@ KERNEL = {
     "kernelspec": {"name": "python3", "display_name": "Python 3"},
     "language_info": {"name": "python", "version": "3.11.7"},
 }
-BOOK, SOURCE = Book("A book", "Its authors"), Source("notebooks/coin.md")
+BOOK, SOURCE = Book("A book", "Its authors"), "notebooks/coin.md"
 MADE = replace(run_that("A chip"), parameters={"n": 1000, "seed": 0})
 RECORD = Record("halves", [], {}, "Halves.", "yesterday", [])
 
@@ -55,15 +54,8 @@ def judged(toy):
 
 def page(toy, coin, outputs=(), profile="book"):
     made = replace(MADE, profile=profile)
-    return make_page(
-        coin,
-        executed(coin, outputs),
-        made,
-        judged(toy),
-        lambda name: replace(RECORD, name=name),
-        BOOK,
-        SOURCE,
-    )
+    ran, record = executed(coin, outputs), lambda name: replace(RECORD, name=name)
+    return make_page(Ending(coin, made, BOOK, SOURCE), ran, judged(toy), record)
 
 
 def test_the_order_of_a_page(toy, coin):
@@ -113,7 +105,7 @@ def test_the_page_of_a_page_is_that_page(toy, coin):
     outputs = [{MEASUREMENT_MIME: HALF, "text/html": "old"}] * 6
     outputs.insert(0, {"text/plain": "1"})
     once = page(toy, coin, outputs)
-    twice = make_page(coin, once, MADE, judged(toy), lambda name: RECORD, BOOK, SOURCE)
+    twice = make_page(Ending(coin, MADE, BOOK, SOURCE), once, judged(toy), lambda name: RECORD)
     assert nbformat.writes(twice) == nbformat.writes(once)
     assert "3 more claims: 3 supported" in nbformat.writes(once)
 
@@ -138,7 +130,7 @@ def test_text_and_run_must_have_the_same_cells(toy, coin):
     with pytest.raises(
         WorkflowError, match=r"coin: 1 executed cells for 2 in the text. Run the notebook again"
     ):
-        make_page(coin, short, MADE, {}, lambda name: RECORD, BOOK, SOURCE)
+        make_page(Ending(coin, MADE, BOOK, SOURCE), short, {}, lambda name: RECORD)
 
 
 def test_a_chapter_is_written_with_the_files_that_its_page_offers(instant, tmp_path):
@@ -155,5 +147,3 @@ def test_a_chapter_is_written_with_the_files_that_its_page_offers(instant, tmp_p
     for name in chapter.files:
         assert f"_files/{name}" in text
         assert (tmp_path / "_files" / name).read_text(encoding="utf-8") == chapter.files[name]
-    told = json.loads(chapter.files["coin.json"])
-    assert told["parameters"] == result.parameters

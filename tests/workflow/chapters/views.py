@@ -9,8 +9,8 @@ import nbformat
 
 from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Book, Cited
-from ntpcompanion.workflow.chapters.ending import Ending, Source
+from ntpcompanion.workflow.chapters.citation import Book
+from ntpcompanion.workflow.chapters.ending import Ending
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -36,7 +36,7 @@ CLAIM = {"paper": "doe", "locator": "Theorem 2, rate", "kind": "stated", "basis"
 CLAIM |= {"scope": "same", "statement": "One half is 1/2.", "measures": "a share"}
 CLAIM |= {"source": "symmetry", "notebook": "coin", "expect": {"book": {"at_most": 2}}}
 BOOK = Book("A book", "Its authors", "https://github.com/a/b", Settings(name="p", version="1"))
-SOURCE = Source("notebooks/coin.md", "0123456789abcdef")
+SOURCE = "notebooks/coin.md", "0123456789abcdef"
 PARAMETERS = "n = 9  # throws  [2, inf)\nseed = 0  # of `n`"
 
 
@@ -94,10 +94,7 @@ def views(text):
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
     listed.append(Stated(result="Theorem 2", says="s", note="n", decided_by=["toy.third"]))
     asked = Question(question="Why?", answer="So.", measured=["toy.half"], open="Dice.")
-    ends = [
-        Ending(notebook("A coin"), made, Cited(BOOK, "coin", title, "2026"), SOURCE)
-        for made in (run_that("x"), run)
-    ]
+    ends = [Ending(notebooks["coin"], made, BOOK, *SOURCE) for made in (run_that("x"), run)]
     made = {
         "card.html": Card(judged["toy.half"], half, run, [record]),
         "record.html": Banner(record),
