@@ -163,8 +163,3 @@ def test_a_reader_chooses_by_keyboard(plane, opened):
                 page.get_by_role("combobox", name="task").select_option(label=task)
                 assert state(page)["position"] == position
         narrow(page)
-
-
-@pytest.mark.slow
-def test_the_picture_stands_for_it_in_print(plane, shown_as_picture):
-    shown_as_picture(plane, "Accuracy on projected features")

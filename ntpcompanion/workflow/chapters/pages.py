@@ -16,7 +16,7 @@ from ntpcompanion.workflow.chapters.citation import Book
 from ntpcompanion.workflow.chapters.downloads import FOLDER, downloads, finish
 from ntpcompanion.workflow.chapters.ending import Ending, add_ending
 from ntpcompanion.workflow.chapters.figures import inline_figures
-from ntpcompanion.workflow.chapters.folds import fold_code, gather_cards
+from ntpcompanion.workflow.chapters.folds import gather_cards, hide_code
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.chapters.widgets import load_widgets
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -95,7 +95,7 @@ def make_page(
     # the values that ran are those of the next cell, which a reader sees as a table
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
-    page.cells = fold_code(page.cells)
+    hide_code(page.cells)
     gather_cards(page.cells, judged)
     page.cells = add_ending(page.cells, ending)
     insert_below_title(page, render("made.md", result), notebook.name)

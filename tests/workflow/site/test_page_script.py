@@ -2,7 +2,6 @@
 
 import pytest
 
-from ntpcompanion.workflow.chapters.folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
 
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
@@ -11,7 +10,8 @@ HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A pa
 STRIP = """<p>Long text.</p><div style="height: 3000px"></div>
 <details class="ntp-strip"><summary>1 more claim</summary>
 <details class="ntp-card" id="claim-a"><summary>A</summary><p>why</p></details></details>"""
-CODE = f"<h2>One</h2>{fold(['a = 1'])}<p>Then.</p>{fold(['b = 2'])}<a href='#claim-a'>A</a>"
+FOLD = "<details class='hide above-input'><summary>Show code</summary><pre>a</pre></details>"
+CODE = f"<h2>One</h2>{FOLD}<p>Then.</p>{FOLD}<a href='#claim-a'>A</a>"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def page(visit, tmp_path):
 
 
 def opened(page):
-    return page.eval_on_selector_all(".ntp-code", "folds => folds.map(fold => fold.open)")
+    return page.eval_on_selector_all(".above-input", "folds => folds.map(fold => fold.open)")
 
 
 def test_one_switch_opens_all_code_and_is_remembered(page):
@@ -72,5 +72,5 @@ def test_paper_shows_every_claim_and_proof_and_no_code(page):
     assert shown.locator("#claim-a > summary").is_visible()
     assert not shown.locator("#claim-a p").is_visible()
     assert shown.locator(".sd-dropdown").evaluate("proof => proof.open")
-    assert not shown.locator(".ntp-code").first.is_visible()
+    assert not shown.locator(".above-input").first.is_visible()
     assert not shown.get_by_role("button", name="Show code").is_visible()

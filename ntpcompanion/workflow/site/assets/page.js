@@ -43,7 +43,7 @@
     if (opened) target.scrollIntoView();
   }
 
-  const folds = Array.from(document.querySelectorAll("details.ntp-code"));
+  const folds = Array.from(document.querySelectorAll("details.above-input"));
   if (folds.length) (document.querySelector(".article-header-buttons") || document.body).prepend(makeSwitch(folds));
   openTarget();
   window.addEventListener("hashchange", openTarget);
