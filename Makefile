@@ -100,7 +100,6 @@ sphinx: book $(SPHINX)/ready
 	$(BIN)/jupyter-book config sphinx $(PLAIN)/source
 	echo 'extensions = ["sphinx-mathjax-offline", *(each for each in extensions if each not in $(WITHOUT))]' >> $(PLAIN)/source/conf.py
 	$(SPHINX)/bin/python -m sphinx -b html -W -n --keep-going -q -d $(PLAIN)/doctrees $(PLAIN)/source $(PLAIN)/html
-	$(BIN)/python -c "from pathlib import Path; from ntpcompanion.workflow.site.previews import write_previews; write_previews(Path('$(PLAIN)/html'))"
 
 clean:
 	rm -rf _build book/chapters .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -1,4 +1,4 @@
-"""The report of a check as hosts of repositories read it: annotations, Markdown, and data."""
+"""The report of a check as Markdown, for a pull request, and as data."""
 
 import dataclasses
 import json
@@ -6,7 +6,6 @@ import os
 import re
 from pathlib import Path
 
-from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report
 from ntpcompanion.workflow.checking.value_comparison import Finding
 from ntpcompanion.workflow.claims.formatting import number
@@ -15,44 +14,6 @@ from ntpcompanion.workflow.claims.measurement import Measurement
 SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
 
 LIST_SHOWN = 3  # values of a claim about several
-_LEVELS = {"borderline": "warning", "not compared": "notice"}
-
-
-def annotations(report: Report, folder: str = "") -> list[str]:
-    """Workflow commands of GitHub, one for each finding, that mark the line of its `measure` call.
-
-    `folder` is where the project lies in its repository. GitHub shows ten errors and ten warnings
-    of a step; the summary has them all.
-    """
-    if report.error is not None:
-        return [f"::error title=ntpcompanion check::{_data(report.error)}"]
-    return [_annotation(finding, report, folder) for finding in report.findings]
-
-
-def folder_of(project: Project) -> str:
-    """Where a project lies in the repository that GitHub has checked out."""
-    workspace = os.environ.get("GITHUB_WORKSPACE")
-    if not workspace or not project.root.is_relative_to(Path(workspace).resolve()):
-        return ""
-    folder = project.root.relative_to(Path(workspace).resolve()).as_posix()
-    return "" if folder == "." else folder
-
-
-def _annotation(finding: Finding, report: Report, folder: str) -> str:
-    level = _LEVELS.get(finding.kind, "error")
-    title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {report.profile}"
-    file = f"{folder}/{finding.file}" if folder else finding.file
-    place = f"file={_property(file)},line={finding.line},title={_property(title)}"
-    message = f"{finding.text}\n{report.advice_on(finding)}".rstrip()
-    return f"::{level} {place}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def markdown(report: Report) -> str:
@@ -91,7 +52,7 @@ def _row(report: Report, faults: list[Finding]) -> str:
     """The row of a claim, or of one fault that concerns none."""
     first = faults[0]
     text = "<br>".join(_cell(fault.text.removeprefix(f"{fault.claim}: ")) for fault in faults)
-    name = f"`{first.claim or first.notebook}`<br>{first.file}:{first.line}"
+    name = f"`{first.claim or first.notebook}`<br>notebooks/{first.notebook}.md"
     one = report.claims.get(first.claim or "")
     if one is None:
         return f"| {name} | | | | {text} |"

@@ -113,7 +113,6 @@ def check(
     update: options.Update = False,
     summary: options.SummaryFile = None,
     json: options.JsonFile = None,
-    annotate: options.Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
@@ -133,7 +132,7 @@ def check(
     def results() -> dict[str, Result]:
         return build.current_results(chosen_runs(project, profile, (), parameter or ()))
 
-    terminal_checks.check(project, profile, results, summary, json, annotate, update)
+    terminal_checks.check(project, profile, results, summary, json, update)
 
 
 @app.command()
@@ -213,13 +212,9 @@ def doctor() -> None:
 
 @app.command()
 @terminal.sentences
-def init(
-    folder: options.NewFolder,
-    package: options.NewPackage = PACKAGE,
-    title: options.NewTitle = None,
-) -> None:
+def init(folder: options.NewFolder, package: options.NewPackage = PACKAGE) -> None:
     """Make a small book of your own, which builds: a notebook, a claim, a package and tests."""
-    terminal.say(*next_steps(new_book(folder, package, title)))
+    terminal.say(*next_steps(new_book(folder, package)))
 
 
 @app.command()

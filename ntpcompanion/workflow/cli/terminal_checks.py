@@ -1,10 +1,8 @@
-"""What `check` and `doctor` show: findings as lines and annotations, and the file of a summary."""
+"""What `check` and `doctor` show: findings as lines, and the files of a summary and of data."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-import typer
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
@@ -12,7 +10,7 @@ from rich.text import Text
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report, accept, check_results
-from ntpcompanion.workflow.checking.formats import annotations, folder_of, write_reports
+from ntpcompanion.workflow.checking.formats import write_reports
 from ntpcompanion.workflow.cli.terminal import say
 from ntpcompanion.workflow.doctor.doctor_report import Check
 from ntpcompanion.workflow.running.results import Result
@@ -24,7 +22,6 @@ def check(
     results: Callable[[], Mapping[str, Result]],
     summary: Path | None,
     data: Path | None,
-    annotate: bool | None,
     update: bool,
 ) -> None:
     """Compare the stored results of a profile, say and write what was found, and make the values
@@ -33,26 +30,18 @@ def check(
     Raises WorkflowError if there are faults, if nothing could be compared, which stands in the
     files, too, or if that cannot be written.
     """
-
-    def publish(report: Report) -> list[str]:
-        """Print annotations and write the files; a sentence for each that cannot be written."""
-        if annotate if annotate is not None else os.environ.get("GITHUB_ACTIONS") == "true":
-            for line in annotations(report, folder_of(project)):
-                typer.echo(line)
-        return write_reports(report, summary, data)
-
     try:
         measured = results()
         report = check_results(project, measured, profile)
     except WorkflowError as error:
         report = Report(profile=profile, error=plain(str(error)))
-        unwritten = publish(report)
+        unwritten = write_reports(report, summary, data)
         raise WorkflowError("\n".join([str(error), *unwritten])) from error
     say(*(finding.text for finding in [*report.notes, *report.faults]))
     if update:
         say(f"Wrote {accept(project, measured, profile)}; review it with `git diff`.")
         report = check_results(project, measured, profile)
-    unwritten = publish(report)
+    unwritten = write_reports(report, summary, data)
     values = f"{report.values} measured value{'s' * (report.values != 1)}"
     if faults := report.faults:
         also = ", verdicts among them: a baseline cannot fix those" if update else ""

@@ -2,7 +2,6 @@
 
 - `build_site`: the whole of it: pages, ledger, status, rendering, checks
 - `unchanged`: whether sources changed during a build, or there is nothing to do; commits of sources
-- `previews`: definitions and theorems for who points at a reference
 - `render`: Jupyter Book called, and its site put in place
 - `marks`: whether a site shows what it should; what on a page shows a verdict, read as a browser
   reads it

@@ -18,14 +18,14 @@ from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
-from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults, toc_pages
+from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
-from ntpcompanion.workflow.site.marks import Mark, chapter_marks, prose_marks, site_faults
+from ntpcompanion.workflow.site.marks import Mark, chapter_marks, site_faults
 from ntpcompanion.workflow.site.render import publish, render
 from ntpcompanion.workflow.site.unchanged import commits
 
@@ -49,13 +49,14 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
 
 
 class Prepared(NamedTuple):
-    """The folder that Jupyter Book is to build, the judged claims, and by page the marks of
-    verdicts that were written for it.
+    """The folder that Jupyter Book is to build, the judged claims, by chapter the marks of verdicts
+    that were written for it, and the texts that other pages include.
     """
 
     source: Path
     judged: dict[str, JudgedClaim]
     marks: dict[str, Counter[Mark]]
+    texts: list[str]
 
 
 def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
@@ -95,7 +96,8 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     )  # fmt: skip
     texts = write_generated(project, source, view, record)
     marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
-    return Prepared(source, judged, marks | prose_marks(source, toc_pages(project), texts))
+    included = [text for name, text in texts.items() if name.endswith(".md")]
+    return Prepared(source, judged, marks, included)
 
 
 def build_site(
@@ -105,10 +107,10 @@ def build_site(
     site is published, which sources have changed. Raises WorkflowError with the faults of its
     sources or of the site, and with what Jupyter Book complains of; the old site then stays.
     """
-    source, judged, marks = prepare_pages(project, runs, profile)
+    source, judged, marks, texts = prepare_pages(project, runs, profile)
     html = project.html(profile)
     made = render(project, source, html)
-    if faults := site_faults(project, made, judged, marks) or check():
+    if faults := site_faults(project, made, judged, marks, texts) or check():
         raise WorkflowError(
             "The site was built, but:\n" + "\n".join(faults) + "\nThe old site, if any, stays."
         )

@@ -87,32 +87,18 @@ def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
     return sum(map(marks_of, drawn), Counter())
 
 
-def prose_marks(
-    source: Path, pages: Iterable[str], texts: Mapping[str, str]
-) -> dict[str, Counter[Mark]]:
-    """The marks that each page of the book folder `source` may show: those of the generated `texts`
-    that it includes.
-    """
-    known = {name: marks_of_text(text) for name, text in texts.items() if name.endswith(".md")}
-    allowed = {}
-    for page in pages:
-        path = source / f"{page}.md"
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        included = [each for name, each in known.items() if f"chapters/{name}" in text]
-        allowed[page] = sum(included, Counter[Mark]())
-    return {page: each for page, each in allowed.items() if not page.startswith(CHAPTERS)}
-
-
 def site_faults(
     project: Project,
     html: Path,
     judged: Mapping[str, JudgedClaim],
-    expected: Mapping[str, Mapping[Mark, int]],
+    chapters: Mapping[str, Mapping[Mark, int]],
+    texts: Iterable[str],
 ) -> list[str]:
     """Pages of the table of contents that are missing or cut short, measured numbers that their
-    page does not show, and marks of verdicts that a page lacks or that are not the `expected` ones
-    of it.
+    page does not show, and marks of verdicts that a page lacks or that are not its own: those of
+    `chapters`, by page, and elsewhere those of the generated `texts`.
     """
+    elsewhere = sum(map(marks_of_text, texts), Counter[Mark]())
     faults = [
         f"{page}.html is missing or cut short"
         for page in toc_pages(project)
@@ -132,7 +118,9 @@ def site_faults(
         ]
     for path in sorted(html.rglob("*.html")):
         page = path.relative_to(html).with_suffix("").as_posix()
-        of_page = page_faults(_raw(path), expected.get(page, {}), chapter=page.startswith(CHAPTERS))
+        chapter = page.startswith(CHAPTERS)
+        expected = chapters.get(page, {}) if chapter else elsewhere
+        of_page = page_faults(_raw(path), expected, chapter=chapter)
         faults += [f"{page}.html {fault}" for fault in of_page]
     return faults
 

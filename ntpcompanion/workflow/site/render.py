@@ -12,7 +12,6 @@ from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site.markup_fixes import fix
-from ntpcompanion.workflow.site.previews import write_previews
 
 READERS = ("jupyter-book", "pybtex", "tinyhtml5")
 # the API page shows docstrings of the present sources: what is imported before that is said is not
@@ -44,7 +43,6 @@ def render(project: Project, source: Path, html: Path) -> Path:
         raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{messages}")
     made = output / "_build" / "html"
     _add_mathjax(made)
-    write_previews(made)
     finish_pages(made)
     return made
 

@@ -122,7 +122,7 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     before = {path: path.read_bytes() for path in files_below(chapters)}
     assert (chapters / "_files" / "coin.md").read_text() == COIN
     book.execute("smoke")
-    source, judged, _ = prepare_pages(book.project, book.runs("smoke"), "smoke")
+    source, judged, *_ = prepare_pages(book.project, book.runs("smoke"), "smoke")
     assert {one.profile for one in judged.values()} == {"smoke"}
     assert (
         (source / "chapters" / "_ledger.md")

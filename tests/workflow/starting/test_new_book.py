@@ -8,7 +8,6 @@ import venv
 from pathlib import Path
 
 import pytest
-import yaml
 
 from ntpcompanion.settings import Settings, read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -26,12 +25,11 @@ from tests.copies import copy_checkout
 from tests.toy import ROOT
 
 PLACE = Path("a place", "Größe & Zahl")
-TITLE = 'Größe *und* "Zahl": 50 %'
 
 
 @pytest.fixture
 def made(tmp_path):
-    return new_book(tmp_path / PLACE, "grosse_zahl", TITLE)
+    return new_book(tmp_path / PLACE, "grosse_zahl")
 
 
 def texts(folder):
@@ -46,9 +44,6 @@ def test_a_book_holds_what_the_template_holds_under_its_own_names(made):
     files = texts(made)
     assert {".gitignore", "grosse_zahl/mean.py"} <= set(files)
     assert not [name for name, text in files.items() if module.PACKAGE in name + text]
-    assert not [name for name, text in files.items() if module.TITLE in text]
-    assert yaml.safe_load(files["_config.yml"])["title"] == TITLE
-    assert files["README.md"].startswith(r'# Größe \*und\* "Zahl": 50 %')
     assert [path.name for path in made.parent.iterdir()] == [made.name], "nothing is left beside it"
 
 
@@ -120,12 +115,6 @@ def test_a_package_that_could_not_be_imported_is_refused(tmp_path, name, reason)
     with pytest.raises(WorkflowError, match=rf"`--package {name}`: .*{reason}"):
         new_book(tmp_path / "coins", name)
     assert list(tmp_path.iterdir()) == []
-
-
-@pytest.mark.parametrize("title", ["", "  ", "two\nlines", "a\x00b"])
-def test_a_title_is_one_line(tmp_path, title):
-    with pytest.raises(WorkflowError, match=r"`--title .* must be a line of text"):
-        new_book(tmp_path / "coins", title=title)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,10 @@
-/* The definition, theorem or citation to which a reference leads, beside it on hover or focus. Escape closes it, and so does a click elsewhere.
+/* The citation, or the statement of the same page, to which a reference leads, beside it on hover or focus. Escape closes it, and so does a click elsewhere.
    Links lead on as before, and the page reads without it. */
 (function () {
   "use strict";
-  const root = new URL(document.documentElement.dataset.content_root || "./", location.href);
   const box = Object.assign(document.createElement("div"), { id: "ntp-hover", className: "ntp-hover", hidden: true });
   let shownFor = null;
   let closing = 0;
-  let loading = null;
 
   /* Below the link, or above it where there is no room; never beyond the window's sides. */
   function place() {
@@ -18,19 +16,16 @@
     box.style.top = `${(above ? at.top - box.offsetHeight - 6 : at.bottom + 6) + window.scrollY}px`;
   }
 
-  async function show(link) {
+  function show(link) {
     clearTimeout(closing);
-    if (shownFor === link) return;
+    const found = shownFor !== link && content(link);
+    if (!found) return;
     hide();
     shownFor = link;
-    const found = await content(link);
-    if (shownFor !== link || !found) return;
     box.replaceChildren(found);
     box.hidden = false;
     link.setAttribute("aria-describedby", box.id);
     place();
-    if (!box.querySelector("mjx-container")) await window.MathJax?.typesetPromise?.([box]);
-    if (shownFor === link) place();
   }
 
   function hide() {
@@ -45,32 +40,15 @@
     closing = setTimeout(hide, 200);  // time to move onto the text
   }
 
-  /* A text, or a copy of a statement of this page or of another; null for nothing. */
-  async function content(link) {
+  /* The text of a citation, or a copy of a statement of this page; null for anything else. */
+  function content(link) {
     if (link.dataset.ntpCited) return link.dataset.ntpCited;
     const url = new URL(link.href, location.href), copy = document.createElement("div");
-    if (url.pathname === location.pathname) {
-      const target = document.getElementById(decodeURIComponent(url.hash.slice(1)));
-      if (!target || !target.matches("div.proof")) return null;
-      copy.append(...target.cloneNode(true).childNodes);
-      copy.querySelectorAll("[id]").forEach((part) => { part.removeAttribute("id"); });
-      return copy;
-    }
-    const all = await previews();
-    copy.innerHTML = all[decodeURI(url.pathname).slice(decodeURI(root.pathname).length) + decodeURI(url.hash)] || "";
-    return copy.innerHTML && copy;
-  }
-
-  /* The statements of all pages, loaded when first needed: a script, as a page from disk may fetch nothing. */
-  function previews() {
-    loading = loading || new Promise((resolve) => {
-      const script = document.createElement("script");
-      script.src = new URL("_static/previews.js", root).href;
-      script.onload = () => resolve(window.ntpPreviews || {});
-      script.onerror = () => resolve({});
-      document.head.append(script);
-    });
-    return loading;
+    const target = url.pathname === location.pathname && document.getElementById(decodeURIComponent(url.hash.slice(1)));
+    if (!target || !target.matches("div.proof")) return null;
+    copy.append(...target.cloneNode(true).childNodes);
+    copy.querySelectorAll("[id]").forEach((part) => { part.removeAttribute("id"); });
+    return copy;
   }
 
   box.setAttribute("role", "tooltip");
