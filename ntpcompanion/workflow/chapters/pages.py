@@ -4,16 +4,12 @@ verdicts.
 
 import copy
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.chapters.cards import Banner, Card
 from ntpcompanion.workflow.chapters.citation import Book
-from ntpcompanion.workflow.chapters.downloads import FOLDER, downloads, finish
 from ntpcompanion.workflow.chapters.ending import Ending, add_ending
 from ntpcompanion.workflow.chapters.figures import inline_figures
 from ntpcompanion.workflow.chapters.folds import gather_cards, hide_code
@@ -30,21 +26,6 @@ from ntpcompanion.workflow.running.runs import Run, load_executed
 HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
 
 
-@dataclass(frozen=True, eq=False)
-class Chapter:
-    """The page of a notebook, and the content of the files that it offers, by name."""
-
-    name: str
-    page: nbformat.NotebookNode
-    files: Mapping[str, str]
-
-    def write(self, chapters: Path) -> None:
-        """Write page and files into a folder of chapters. Raises WorkflowError if that fails."""
-        for file, content in self.files.items():
-            write_atomically(chapters / FOLDER / file, content)
-        write_atomically(chapters / f"{self.name}.ipynb", nbformat.writes(self.page))
-
-
 def make_chapter(
     run: Run,
     result: Result,
@@ -53,15 +34,13 @@ def make_chapter(
     book: Book,
     widgets: Collection[str],
     commit: str | None = None,
-) -> Chapter:
-    """The chapter that shows the stored outcome of a run; `commit` is that of its source, None
-    where it is not told. Raises WorkflowError with the faults of claims or page.
+) -> nbformat.NotebookNode:
+    """The page that shows the stored outcome of a run; `commit` is that of its source, None where
+    it is not told. Raises WorkflowError with the faults of claims or page.
     """
-    notebook, executed = run.notebook, load_executed(run.page)
-    path = notebook.path.relative_to(run.project.root).as_posix()
-    ending = Ending(notebook, result, book, path, commit)
-    page = make_page(ending, executed, judged, record, widgets)
-    return Chapter(notebook.name, page, downloads(notebook, executed))
+    path = run.notebook.path.relative_to(run.project.root).as_posix()
+    ending = Ending(run.notebook, result, book, path, commit)
+    return make_page(ending, load_executed(run.page), judged, record, widgets)
 
 
 def make_page(
@@ -99,9 +78,18 @@ def make_page(
     gather_cards(page.cells, judged)
     page.cells = add_ending(page.cells, ending)
     insert_below_title(page, render("made.md", result), notebook.name)
-    finish(page, executed)
+    _finish(page, executed)
     inline_figures(page, colours)
     return page
+
+
+def _finish(page: nbformat.NotebookNode, executed: nbformat.NotebookNode) -> None:
+    """Give a page the kernel of its run, and its cells their names."""
+    page.metadata.pop("ntp", None)
+    page.metadata["kernelspec"] = executed.metadata["kernelspec"]
+    page.metadata["language_info"] = executed.metadata.get("language_info", {})
+    for index, cell in enumerate(page.cells):
+        cell["id"] = f"cell-{index:03d}"
 
 
 def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:

@@ -9,15 +9,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import nbformat
+
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import files_below
+from ntpcompanion.workflow.base.files import files_below, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.chapters.pages import make_chapter
 from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
+from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
@@ -49,14 +51,13 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
 
 
 class Prepared(NamedTuple):
-    """The folder that Jupyter Book is to build, the judged claims, by chapter the marks of verdicts
-    that were written for it, and the texts that other pages include.
+    """The folder that Jupyter Book is to build, by chapter the marks of verdicts that were written
+    for it, and by name the texts that other pages include.
     """
 
     source: Path
-    judged: dict[str, JudgedClaim]
     marks: dict[str, Counter[Mark]]
-    texts: list[str]
+    texts: dict[str, str]
 
 
 def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
@@ -86,9 +87,9 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     for run in runs:
         name = run.notebook.name
         commit = committed.get(name)
-        chapter = make_chapter(run, results[name], judged, record, book, widgets, commit)
-        chapter.write(chapters)
-        pages[name] = chapter.page
+        page = make_chapter(run, results[name], judged, record, book, widgets, commit)
+        write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
+        pages[name] = page
     papers = read_papers(project)
     view = View(
         profile=profile, judged=judged, results=results, notebooks=notebooks, papers=papers,
@@ -96,8 +97,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     )  # fmt: skip
     texts = write_generated(project, source, view, record)
     marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
-    included = [text for name, text in texts.items() if name.endswith(".md")]
-    return Prepared(source, judged, marks, included)
+    return Prepared(source, marks, texts)
 
 
 def build_site(
@@ -107,10 +107,10 @@ def build_site(
     site is published, which sources have changed. Raises WorkflowError with the faults of its
     sources or of the site, and with what Jupyter Book complains of; the old site then stays.
     """
-    source, judged, marks, texts = prepare_pages(project, runs, profile)
+    source, marks, texts = prepare_pages(project, runs, profile)
     html = project.html(profile)
     made = render(project, source, html)
-    if faults := site_faults(project, made, judged, marks, texts) or check():
+    if faults := site_faults(project, made, marks, texts) or check():
         raise WorkflowError(
             "The site was built, but:\n" + "\n".join(faults) + "\nThe old site, if any, stays."
         )

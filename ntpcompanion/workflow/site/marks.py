@@ -8,9 +8,8 @@ there.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import unescape
 from pathlib import Path
 from typing import NamedTuple
 from xml.etree.ElementTree import Element
@@ -19,7 +18,7 @@ import nbformat
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
+from ntpcompanion.workflow.claims.verdict import VERDICTS
 from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
 
@@ -38,10 +37,10 @@ HIDING = {
     "canvas", "datalist", "dialog", "iframe", "noscript", "object", "option", "script", "select",
     "style", "svg", "template", "textarea", "title", "video",
 }  # fmt: skip
-# the classes that Sphinx, MyST-NB and we give to what holds the card of a cell
+# the classes that Sphinx, MyST-NB and we give to what holds the card of a cell, or a row
 _AROUND = re.compile(
     r"docutils|container|cell|cell_\w+|output|text_html|tag_[\w-]+|(tex2jax|mathjax)_\w+"
-    r"|ntp-fold|ntp-aside"
+    r"|ntp-(fold|aside|ledger|paper|group|scroll)"
 )
 _DATA = re.compile(r"application/([\w.+-]*\+)?json|math/\w+|text/plain")
 # the scripts and styles that we load where they are needed
@@ -90,15 +89,13 @@ def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
 def site_faults(
     project: Project,
     html: Path,
-    judged: Mapping[str, JudgedClaim],
     chapters: Mapping[str, Mapping[Mark, int]],
-    texts: Iterable[str],
+    texts: Mapping[str, str],
 ) -> list[str]:
-    """Pages of the table of contents that are missing or cut short, measured numbers that their
-    page does not show, and marks of verdicts that a page lacks or that are not its own: those of
-    `chapters`, by page, and elsewhere those of the generated `texts`.
+    """Pages of the table of contents that are missing or cut short, and marks of verdicts, with
+    the numbers that they are about, that a page lacks or that are not its own: those of `chapters`,
+    by page, and elsewhere those of the generated `texts`, by name.
     """
-    elsewhere = sum(map(marks_of_text, texts), Counter[Mark]())
     faults = [
         f"{page}.html is missing or cut short"
         for page in toc_pages(project)
@@ -106,31 +103,20 @@ def site_faults(
     ]
     if not _raw(html / "index.html"):
         faults.append("index.html is missing or empty")
-    names = {one.claim.notebook for one in judged.values()}
-    texts = {page: _text(html / page) for page in [f"chapters/{name}.html" for name in names]}
-    ledger = _text(html / "ledger.html")
-    for one in judged.values():
-        page = f"chapters/{one.claim.notebook}.html"
-        faults += [
-            f"{where} does not show {one.claim.id} = {one.number}"
-            for where, text in ((page, texts[page]), ("ledger.html", ledger))
-            if one.measurement and one.number not in text
-        ]
+    made = {name: marks_of_text(text) for name, text in texts.items() if name.endswith(".md")}
+    elsewhere = sum(made.values(), Counter[Mark]())
     for path in sorted(html.rglob("*.html")):
         page = path.relative_to(html).with_suffix("").as_posix()
-        chapter = page.startswith(CHAPTERS)
-        expected = chapters.get(page, {}) if chapter else elsewhere
-        of_page = page_faults(_raw(path), expected, chapter=chapter)
+        if page.startswith(CHAPTERS):
+            of_page = page_faults(_raw(path), chapters.get(page, {}))
+        else:
+            of_page = page_faults(_raw(path), made.get(f"_{page}.md", {}), elsewhere)
         faults += [f"{page}.html {fault}" for fault in of_page]
     return faults
 
 
 def _raw(page: Path) -> str:
     return page.read_text(encoding="utf-8") if page.is_file() else ""
-
-
-def _text(page: Path) -> str:
-    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", _raw(page))))
 
 
 def marks_of(html: str) -> Counter[Mark]:
@@ -144,24 +130,26 @@ def marks_of_text(text: str) -> Counter[Mark]:
     return sum(map(marks_of, [*_RAW.findall(text), *lines]), Counter())
 
 
-def page_faults(html: str, expected: Mapping[Mark, int], *, chapter: bool) -> list[str]:
+def page_faults(
+    html: str, expected: Mapping[Mark, int], elsewhere: Mapping[Mark, int] | None = None
+) -> list[str]:
     """What is wrong with the marks of a page of the site, whose own marks are the `expected` ones:
     those that it lacks or hides, those that this build has not made, and what could draw or change
-    one. A chapter shows each as often as expected; other pages may repeat them.
+    one. A chapter shows each as often as expected; other pages may show those `elsewhere`, too.
     """
     seen = _look(html.replace("</article>", f"<{END}></{END}></article>"))
     faults = []
     for mark in expected:
-        if chapter and seen.marks[mark] - seen.hidden[mark] < expected[mark]:
+        if seen.marks[mark] - seen.hidden[mark] < expected[mark]:
             hidden = ", or hides it in what is typed around it" if seen.hidden[mark] else ""
             faults.append(f"lacks the card {_named(mark)}{hidden}")
     for mark, count in seen.marks.items():
-        if count > expected.get(mark, 0) and (chapter or mark not in expected):
+        if count > expected.get(mark, 0) and mark not in (elsewhere or ()):
             faults.append(
                 f"shows a card {_named(mark)} that no stored run has measured for it. Cards are "
                 "made by `measure`: take away what is typed in a text or put out by a cell"
             )
-    anchors = {mark.anchor for mark in expected if mark.anchor} & seen.ids
+    anchors = {mark.anchor for mark in [*expected, *(elsewhere or ())] if mark.anchor} & seen.ids
     faults += [f"has another element with the id {anchor!r} of a card" for anchor in anchors]
     return faults + seen.active
 

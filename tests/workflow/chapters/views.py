@@ -94,13 +94,11 @@ def views(text):
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
     listed.append(Stated(result="Theorem 2", says="s", note="n", decided_by=["toy.third"]))
     asked = Question(question="Why?", answer="So.", measured=["toy.half"], open="Dice.")
-    ends = [Ending(notebooks["coin"], made, BOOK, *SOURCE) for made in (run_that("x"), run)]
     made = {
         "card.html": Card(judged["toy.half"], half, run, [record]),
         "record.html": Banner(record),
         "made.md": replace(run, profile="smoke"),
-        "command.md": ends[0],
-        "ending.md": ends[1],
+        "ending.md": Ending(notebooks["coin"], run, BOOK, *SOURCE),
         "ledger.md": Ledger(**fields),
         "status.md": Status(**fields),
         "records.md": [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],

@@ -25,8 +25,8 @@ def page(typed="", card=CARD, after=""):
     )
 
 
-def faults(html, expected=CARD, chapter=True):
-    return page_faults(html, marks_of(expected), chapter=chapter)
+def faults(html, expected=CARD, elsewhere=None):
+    return page_faults(html, marks_of(expected), elsewhere)
 
 
 @pytest.mark.parametrize(
@@ -169,10 +169,9 @@ def test_the_id_of_a_card_is_taken():
 def test_a_page_of_prose_may_repeat_what_was_written_for_it_and_nothing_else():
     text = f"# Title\n\n$a<b$ and\n\n````{{raw}} html\n<div>\n{CARD}\n</div>\n````\n* - {OTHER}\n"
     assert marks_of_text(text) == marks_of(CARD + OTHER)
-    assert faults(page(CARD), chapter=False) == []
-    assert faults(page(card=""), chapter=False) == []
-    assert "shows a card #claim-a" in faults(page(FALSE), chapter=False)[0]
-    assert (
-        "shows a card “supported” that"
-        in faults(page('<b class="ntp-badge">supported</b>'), chapter=False)[0]
-    )
+    known = marks_of(CARD)
+    assert faults(page(CARD), "", known) == faults(page(card=""), "", known) == []
+    assert faults(page(card=""), CARD, known) == ["lacks the card #claim-a"], "its own"
+    assert "shows a card #claim-a" in faults(page(FALSE), "", known)[0]
+    typed = '<b class="ntp-badge">supported</b>'
+    assert "shows a card “supported” that" in faults(page(typed), "", known)[0]
