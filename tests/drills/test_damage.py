@@ -7,7 +7,6 @@ import random
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.citation import Book
 from ntpcompanion.workflow.chapters.ending import Ending
 from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
@@ -68,7 +67,7 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
         return [
             (cell.source, cell.get("outputs"))
             for cell in make_page(
-                Ending(run.notebook, result, Book("A book", "Its authors"), "notebooks/coin.md"),
+                Ending(run.notebook, result, "notebooks/coin.md"),
                 load_executed(run.page),
                 judged_claims(claims, result.measurements, "book"),
                 lambda name: None,

@@ -1,5 +1,5 @@
 """What the book adds to the section "Run this yourself" of a chapter: the command that repeats the
-page, its seconds, parameters, source, and how to cite it.
+page, its seconds, its parameters and its source.
 """
 
 import re
@@ -7,8 +7,11 @@ import shlex
 from dataclasses import dataclass
 
 import nbformat
+from pydantic import BaseModel, ConfigDict
 
-from ntpcompanion.workflow.chapters.citation import Book, bibtex
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.schema import validate
+from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import Parameter
@@ -19,17 +22,34 @@ _HEADING = re.compile(rf"^{HEADING}[ \t]*$", re.MULTILINE)
 _GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?")
 
 
+class Config(BaseModel):
+    """What `_config.yml` says of the book, as far as we read it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    title: str = ""
+    repository: dict[str, str] = {}
+
+
+def read_config(project: Project) -> Config:
+    """Read it. Raises WorkflowError naming the entry that has another form."""
+    path = project.root / "_config.yml"
+    config: Config = validate(read_yaml(path) or {}, Config, str(path))
+    return config
+
+
 @dataclass(frozen=True)
 class Ending:
-    """The end of a chapter, as its templates show it; `path` is its source in the repository of the
-    book, and `commit` the one that holds it as it is, None where there is none.
+    """The end of a chapter, as its template shows it; `path` is its source in the `repository` of
+    the book, whose address is empty where none is configured, and `commit` the one that holds it
+    as it is, None where there is none.
     """
 
     notebook: Notebook
     result: Result
-    book: Book
     path: str
     commit: str | None = None
+    repository: str = ""
 
     @property
     def command(self) -> str:
@@ -43,14 +63,8 @@ class Ending:
         """Owner and name of the repository on GitHub, from where Binder and a Codespace open a
         commit; empty for any other, and without a commit.
         """
-        match = _GITHUB.fullmatch(self.book.repository)
+        match = _GITHUB.fullmatch(self.repository)
         return match[1] if match and self.commit else ""
-
-    @property
-    def entry(self) -> str:
-        """The chapter in BibTeX."""
-        year = self.result.started[:4]
-        return bibtex(self.book, self.notebook.name, self.notebook.title, year)
 
     @property
     def parameters(self) -> list[tuple[str, str, str | None, list[str], str]]:

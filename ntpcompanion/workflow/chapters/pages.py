@@ -7,9 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 
 import nbformat
 
+from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Book
 from ntpcompanion.workflow.chapters.ending import Ending, add_ending
 from ntpcompanion.workflow.chapters.figures import inline_figures
 from ntpcompanion.workflow.chapters.folds import gather_cards, hide_code
@@ -31,16 +31,17 @@ def make_chapter(
     result: Result,
     judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
-    book: Book,
     widgets: Collection[str],
+    repository: str = "",
     commit: str | None = None,
 ) -> nbformat.NotebookNode:
-    """The page that shows the stored outcome of a run; `commit` is that of its source, None where
-    it is not told. Raises WorkflowError with the faults of claims or page.
+    """The page that shows the stored outcome of a run; `commit` is that of its source in the
+    `repository`, None where it is not told. Raises WorkflowError with the faults of claims or page.
     """
     path = run.notebook.path.relative_to(run.project.root).as_posix()
-    ending = Ending(run.notebook, result, book, path, commit)
-    return make_page(ending, load_executed(run.page), judged, record, widgets)
+    ending = Ending(run.notebook, result, path, commit, repository)
+    colours = run.project.settings.colours
+    return make_page(ending, load_executed(run.page), judged, record, widgets, colours)
 
 
 def make_page(
@@ -49,16 +50,18 @@ def make_page(
     judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
     widgets: Collection[str] = (),
+    colours: Mapping[str, str] = COLOURS,
 ) -> nbformat.NotebookNode:
     """Join the present text with the stored outputs, render cards and banners, fold the code, say
     below the title when the page was made and at its end how to repeat it.
 
     Needs no kernel. `ending` holds the text and the run; `judged` are the claims with what the run
     has measured; `record(name)` loads a record; `widgets` are the interactive figures that have a
-    script. Making the page of a page changes nothing. Raises WorkflowError if the run has other
-    cells than the text, a tag would hide a card, or an interactive figure has no script.
+    script, and `colours` those of figures as the settings name them. Making the page of a page
+    changes nothing. Raises WorkflowError if the run has other cells than the text, a tag would hide
+    a card, or an interactive figure has no script.
     """
-    notebook, result, colours = ending.notebook, ending.result, ending.book.settings.colours
+    notebook, result = ending.notebook, ending.result
     page = copy.deepcopy(notebook.node)
     ran, defaults = written_cells(executed), code_cells(page)[0]
     if len(ran) != len(code_cells(page)):

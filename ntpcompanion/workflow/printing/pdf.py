@@ -20,7 +20,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_bytes_atomically
 from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.citation import read_book
+from ntpcompanion.workflow.chapters.ending import read_config
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 
 LIMIT = 900  # seconds for one page: a few, or hundreds on a machine that is busy with others
@@ -56,7 +56,7 @@ def print_book(
         with ThreadPoolExecutor(min(BROWSERS, os.cpu_count() or 1)) as pool:
             list(pool.map(printed, sources))
         writer = join(parts)
-        writer.add_metadata({"/Title": read_book(project).title})
+        writer.add_metadata({"/Title": read_config(project).title})
         writer.write(content := BytesIO())
         write_bytes_atomically(target, content.getvalue())
     return len(writer.pages)

@@ -14,7 +14,7 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import files_below, write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.citation import read_book
+from ntpcompanion.workflow.chapters.ending import read_config
 from ntpcompanion.workflow.chapters.pages import make_chapter
 from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
@@ -82,12 +82,13 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     judged = judged_claims(claims, measurements, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
-    book, chapters = read_book(project), source / "chapters"
+    repository = read_config(project).repository.get("url", "").rstrip("/")
+    chapters = source / "chapters"
     widgets, committed, pages = known_widgets(project.book), commits(project), {}
     for run in runs:
         name = run.notebook.name
         commit = committed.get(name)
-        page = make_chapter(run, results[name], judged, record, book, widgets, commit)
+        page = make_chapter(run, results[name], judged, record, widgets, repository, commit)
         write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
         pages[name] = page
     papers = read_papers(project)

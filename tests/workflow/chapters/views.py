@@ -7,9 +7,7 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Book
 from ntpcompanion.workflow.chapters.ending import Ending
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import Claim
@@ -35,8 +33,7 @@ from tests.workflow.halves import STORED
 CLAIM = {"paper": "doe", "locator": "Theorem 2, rate", "kind": "stated", "basis": "text"}
 CLAIM |= {"scope": "same", "statement": "One half is 1/2.", "measures": "a share"}
 CLAIM |= {"source": "symmetry", "notebook": "coin", "expect": {"book": {"at_most": 2}}}
-BOOK = Book("A book", "Its authors", "https://github.com/a/b", Settings(name="p", version="1"))
-SOURCE = "notebooks/coin.md", "0123456789abcdef"
+SOURCE = "notebooks/coin.md", "0123456789abcdef", "https://github.com/a/b"
 PARAMETERS = "n = 9  # throws  [2, inf)\nseed = 0  # of `n`"
 
 
@@ -72,7 +69,8 @@ def run_that(text, **changes):
 def views(text):
     """Each template with what it makes of the text."""
     texts = dict.fromkeys(("statement", "short", "why", "measures", "source", "locator"), text)
-    wild = claim_that(**texts, quantity=text[:45], paper_value=text, scope="smaller")
+    texts |= {"short": text[:110], "quantity": text[:45]}
+    wild = claim_that(**texts, paper_value=text, scope="smaller")
     few = {"stderr": 0.25, "replicates": 5, "seed": 0, "records": ["halves"]}
     half, third = Measurement.of("toy.half", 3.0, **few), Measurement.of("toy.third", 1.0)
     known = {"toy.half": wild, "toy.third": claim_that("toy.third", kind="ours", paper_value=0)}
@@ -98,7 +96,7 @@ def views(text):
         "card.html": Card(judged["toy.half"], half, run, [record]),
         "record.html": Banner(record),
         "made.md": replace(run, profile="smoke"),
-        "ending.md": Ending(notebooks["coin"], run, BOOK, *SOURCE),
+        "ending.md": Ending(notebooks["coin"], run, *SOURCE),
         "ledger.md": Ledger(**fields),
         "status.md": Status(**fields),
         "records.md": [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],
