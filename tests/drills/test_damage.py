@@ -67,7 +67,7 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
         return [
             (cell.source, cell.get("outputs"))
             for cell in make_page(
-                Ending(run.notebook, result, "notebooks/coin.md"),
+                Ending(run.notebook, result),
                 load_executed(run.page),
                 judged_claims(claims, result.measurements, "book"),
                 lambda name: None,

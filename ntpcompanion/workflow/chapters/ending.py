@@ -7,11 +7,7 @@ import shlex
 from dataclasses import dataclass
 
 import nbformat
-from pydantic import BaseModel, ConfigDict
 
-from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import Parameter
@@ -19,37 +15,14 @@ from ntpcompanion.workflow.running.results import Result
 
 HEADING = "## Run this yourself"
 _HEADING = re.compile(rf"^{HEADING}[ \t]*$", re.MULTILINE)
-_GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?")
-
-
-class Config(BaseModel):
-    """What `_config.yml` says of the book, as far as we read it."""
-
-    model_config = ConfigDict(frozen=True)
-
-    title: str = ""
-    repository: dict[str, str] = {}
-
-
-def read_config(project: Project) -> Config:
-    """Read it. Raises WorkflowError naming the entry that has another form."""
-    path = project.root / "_config.yml"
-    config: Config = validate(read_yaml(path) or {}, Config, str(path))
-    return config
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of a chapter, as its template shows it; `path` is its source in the `repository` of
-    the book, whose address is empty where none is configured, and `commit` the one that holds it
-    as it is, None where there is none.
-    """
+    """The end of a chapter, as its template shows it."""
 
     notebook: Notebook
     result: Result
-    path: str
-    commit: str | None = None
-    repository: str = ""
 
     @property
     def command(self) -> str:
@@ -57,14 +30,6 @@ class Ending:
         result = self.result
         profile = "" if result.profile == "book" else f" --profile {result.profile}"
         return f"ntpcompanion execute {shlex.quote(result.notebook)}{profile}"
-
-    @property
-    def github(self) -> str:
-        """Owner and name of the repository on GitHub, from where Binder and a Codespace open a
-        commit; empty for any other, and without a commit.
-        """
-        match = _GITHUB.fullmatch(self.repository)
-        return match[1] if match and self.commit else ""
 
     @property
     def parameters(self) -> list[tuple[str, str, str | None, list[str], str]]:

@@ -25,7 +25,7 @@ _NOT_UNICODE = re.compile(r"font(?:-family)?: [^;\"]*'(cm\w*)'")
 _UNUSED = re.compile(
     r"(?s:<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>|<!--.*?-->)"
     r"| xmlns(?::xlink)?=\"[^\"]*\"| version=\"[^\"]*\"|font-family: [^;\"]*;? ?"
-    r"| transform=\"rotate\(-?0 [^)]*\)\"|(?<=>)\n\s*(?=<(?!tspan))"
+    r"| transform=\"rotate\(-?0 [^)]*\)\"|(?<=>)\n\s*(?=<)"
 )
 _ID = re.compile(r' id="([^"]*)"')
 _REFERENCE = re.compile(r'(href="#|url\(#)([^")]*)')
@@ -33,7 +33,8 @@ _REFERENCE = re.compile(r'(href="#|url\(#)([^")]*)')
 _ATTRIBUTE = re.compile(
     r'\b(?:d|points|[xyr]|[xy][12]|c[xy]|width|height)="[^"]*"|(?:translate|rotate)\([^)]*\)'
 )
-_NUMBER = re.compile(r"-?\d+\.\d+")
+_NUMBER, _SPACES = re.compile(r"-?\d+\.\d+"), re.compile(r"\s+")
+_STYLE, _SPACED = re.compile(r'style="[^"]*"'), re.compile(r"(?<=[:;]) ")
 _COLOUR = re.compile(r"#[0-9a-f]{6}(?![\w-])")
 _SIZE = re.compile(r'(width|height)="([\d.]+)pt"')  # points of matplotlib are those of `viewBox`
 
@@ -87,7 +88,8 @@ def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOU
     svg = _UNUSED.sub("", svg[svg.index("<svg") :]).strip()
     svg = _ID.sub(lambda match: f' id="{ids[match[1]]}"' if match[1] in ids else "", svg)
     svg = _REFERENCE.sub(lambda match: f"{match[1]}{ids[match[2]]}", svg).replace("xlink:", "")
-    svg = _ATTRIBUTE.sub(lambda match: _NUMBER.sub(_rounded, match[0]), svg)
+    svg = _ATTRIBUTE.sub(lambda match: _SPACES.sub(" ", _NUMBER.sub(_rounded, match[0])), svg)
+    svg = _STYLE.sub(lambda match: _SPACED.sub("", match[0]), svg)
     svg = _COLOUR.sub(lambda match: _themed(match[0], colours), svg)
     return _SIZE.sub(lambda match: f'{match[1]}="{float(match[2]) * 4 / 3:.0f}"', svg, count=2)
 

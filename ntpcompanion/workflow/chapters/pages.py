@@ -32,15 +32,11 @@ def make_chapter(
     judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
     widgets: Collection[str],
-    repository: str = "",
-    commit: str | None = None,
 ) -> nbformat.NotebookNode:
-    """The page that shows the stored outcome of a run; `commit` is that of its source in the
-    `repository`, None where it is not told. Raises WorkflowError with the faults of claims or page.
+    """The page that shows the stored outcome of a run. Raises WorkflowError with the faults of
+    claims or page.
     """
-    path = run.notebook.path.relative_to(run.project.root).as_posix()
-    ending = Ending(run.notebook, result, path, commit, repository)
-    colours = run.project.settings.colours
+    ending, colours = Ending(run.notebook, result), run.project.settings.colours
     return make_page(ending, load_executed(run.page), judged, record, widgets, colours)
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from ntpcompanion.workflow.checking.check_report import Report
 from ntpcompanion.workflow.checking.value_comparison import Finding
-from ntpcompanion.workflow.claims.formatting import number
-from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.formatting import show
 
 SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
 
@@ -60,22 +59,8 @@ def _row(report: Report, faults: list[Finding]) -> str:
     other = any(fault.kind == "verdict" for fault in faults)
     expected = f", expected {one.claim.expected_verdict}" if other else ""
     before, now = report.stored.get(one.claim.id), one.measurement
-    numbers = f"{_shown(before, now)} | {_shown(now, before)}"
+    numbers = " | ".join(show(item, LIST_SHOWN) if item else "–" for item in (before, now))
     return f"| {name} | {numbers} | {one.verdict}{expected} | {text} |"
-
-
-def _shown(item: Measurement | None, other: Measurement | None) -> str:
-    """The values, each with the digits that tell it from its counterpart."""
-    if item is None:
-        return "–"
-    others = other.values if other and len(other.values) == len(item.values) else item.values
-    texts = [
-        number(v, e) if v == o or e or number(v, e) != number(o, e) else f"{v:.10g}"
-        for v, e, o in zip(item.values, item.errors, others, strict=True)
-    ]
-    if len(texts) > LIST_SHOWN:
-        texts = [*texts[: LIST_SHOWN - 1], "…", texts[-1]]
-    return ", ".join(texts)
 
 
 def _cell(text: str) -> str:

@@ -202,9 +202,7 @@ def doctor() -> None:
     """Say what is wrong with this environment and machine, and how to fix it; exit 1 if the book
     could not be made.
     """
-    project = Project.find()
-    with terminal.working("Looking at packages, kernel, folders and browser ..."):
-        checks = examine(project)
+    checks = examine(Project.find())
     terminal_checks.show_checks(checks)
     if any(check.state == "fault" for check in checks):
         raise typer.Exit(1)

@@ -25,7 +25,6 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.status import Status
 from rich.table import Column, Table
 
 import ntpcompanion
@@ -105,11 +104,6 @@ def show_version() -> NoReturn:
     """Print the versions of the package and of Python, and stop."""
     say(f"ntpcompanion {ntpcompanion.__version__}, Python {platform.python_version()}")
     raise typer.Exit
-
-
-def working(text: str) -> Status:
-    """A context in which a terminal shows that something is being done."""
-    return Console(stderr=True).status(text)
 
 
 def bars() -> Progress:

@@ -20,7 +20,6 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_bytes_atomically
 from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.ending import read_config
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 
 LIMIT = 900  # seconds for one page: a few, or hundreds on a machine that is busy with others
@@ -56,7 +55,6 @@ def print_book(
         with ThreadPoolExecutor(min(BROWSERS, os.cpu_count() or 1)) as pool:
             list(pool.map(printed, sources))
         writer = join(parts)
-        writer.add_metadata({"/Title": read_config(project).title})
         writer.write(content := BytesIO())
         write_bytes_atomically(target, content.getvalue())
     return len(writer.pages)
@@ -95,6 +93,9 @@ def join(parts: Mapping[Path, Path]) -> PdfWriter:
         sources += [address] * len(reader.pages)
     for page, address in zip(writer.pages, sources, strict=True):
         _link(page, address, places, writer)
+    first = PdfReader(next(iter(parts.values()))).metadata
+    title = str(first.title) if first else "The book"
+    writer.add_metadata({"/Title": title.partition(" \N{EM DASH} ")[0]})
     writer.page_mode = "/UseOutlines"
     return writer
 

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, result_order
 from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
@@ -34,18 +33,6 @@ class Ledger(View):
     def counts(self) -> Counter[tuple[str, str]]:
         """How many claims of each kind have each verdict."""
         return Counter((one.claim.kind, one.verdict) for one in self.judged.values())
-
-    @property
-    def machines(self) -> str:
-        """The beginning of a sentence on where and when it was measured."""
-        made: dict[str, list[str]] = {}
-        for result in self.results.values():
-            made.setdefault(hardware_line(result.hardware), []).append(result.started[:10])
-        lines = [
-            f"{machine} ({' to '.join(sorted({min(dates), max(dates)}))})"
-            for machine, dates in made.items()
-        ]
-        return f"Measured on {'; '.join(lines)}, " if lines else "Nothing was measured yet, "
 
     @property
     def selects(self) -> list[tuple[str, str, dict[str, str]]]:

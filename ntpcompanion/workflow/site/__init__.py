@@ -1,7 +1,7 @@
 """From executed notebooks to the pages of the book.
 
 - `build_site`: the whole of it: pages, ledger, status, rendering, checks
-- `unchanged`: whether sources changed during a build, or there is nothing to do; commits of sources
+- `unchanged`: whether sources changed during a build, or there is nothing to do
 - `render`: Jupyter Book called, and its site put in place
 - `marks`: whether a site shows what it should; what on a page shows a verdict, read as a browser
   reads it

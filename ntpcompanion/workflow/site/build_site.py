@@ -12,9 +12,8 @@ from typing import NamedTuple
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import files_below, write_atomically
+from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.ending import read_config
 from ntpcompanion.workflow.chapters.pages import make_chapter
 from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
@@ -29,7 +28,6 @@ from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.marks import Mark, chapter_marks, site_faults
 from ntpcompanion.workflow.site.render import publish, render
-from ntpcompanion.workflow.site.unchanged import commits
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -82,15 +80,11 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     judged = judged_claims(claims, measurements, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
-    repository = read_config(project).repository.get("url", "").rstrip("/")
-    chapters = source / "chapters"
-    widgets, committed, pages = known_widgets(project.book), commits(project), {}
+    widgets, pages = known_widgets(project.book), {}
     for run in runs:
         name = run.notebook.name
-        commit = committed.get(name)
-        page = make_chapter(run, results[name], judged, record, widgets, repository, commit)
-        write_atomically(chapters / f"{name}.ipynb", nbformat.writes(page))
-        pages[name] = page
+        pages[name] = make_chapter(run, results[name], judged, record, widgets)
+        write_atomically(source / "chapters" / f"{name}.ipynb", nbformat.writes(pages[name]))
     papers = read_papers(project)
     view = View(
         profile=profile, judged=judged, results=results, notebooks=notebooks, papers=papers,
@@ -123,9 +117,5 @@ def _staged_copy(project: Project, profile: str) -> Path:
     """A copy of the book folder without its chapters."""
     target = project.staged(profile)
     shutil.rmtree(target, ignore_errors=True)
-    for path in files_below(project.book):
-        if not path.is_relative_to(project.book / "chapters"):
-            copy = target / path.relative_to(project.book)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copy)
+    shutil.copytree(project.book, target, ignore=shutil.ignore_patterns("chapters"))
     return target

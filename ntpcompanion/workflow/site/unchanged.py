@@ -6,7 +6,6 @@ a note of the last build: to find that out run by run and page by page takes ten
 """
 
 import contextlib
-import hashlib
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,7 +21,6 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_sealed,
 )
-from ntpcompanion.workflow.base.git import git
 from ntpcompanion.workflow.base.installed import (
     installed_packages,
     library_states,
@@ -84,14 +82,14 @@ def source_files(project: Project) -> list[Path]:
 
 
 def sources_digest(project: Project) -> str:
-    """One hash over all that a build starts from: its files, what git says of the notebooks,
-    Python, the installed packages and libraries, and the variables that the settings name.
+    """One hash over all that a build starts from: its files, Python, the installed packages and
+    libraries, and the variables that the settings name.
     """
     sources = digest_of(source_files(project))
     python = [sys.version, sys.prefix, installed_packages()]
     surroundings = [library_states(project.settings.libraries), start_up_files(), plug_ins()]
     variables = sorted((name, sha256(value)) for name, value in named(project).items())
-    return sha256(canonical_json([sources, commits(project), python, surroundings, variables]))
+    return sha256(canonical_json([sources, python, surroundings, variables]))
 
 
 def is_unchanged(project: Project, profile: str, sources: str) -> bool:
@@ -143,28 +141,3 @@ def _hashes(paths: Iterable[str]) -> dict[str, str]:
 
 def _note(project: Project, profile: str) -> Path:
     return doctrees(project.html(profile)).parents[1] / "unchanged.json"
-
-
-def commits(project: Project) -> dict[str, str]:
-    """The present commit of the project, by the names of the notebooks that it holds as they are
-    here; empty where there is no git.
-    """
-    folder = project.notebooks.relative_to(project.root).as_posix()
-    try:
-        head = git(project.root, "rev-parse", "HEAD", limit=20)
-        tree = git(project.root, "ls-tree", "-r", "HEAD", "--", folder, limit=20)
-    except OSError:  # no git; a TimeoutError is one
-        return {}
-    # by content: `git status` can be made to overlook a file
-    stored = {line.partition(" blob ")[2] for line in tree.output.splitlines()}
-    contents = {path.stem: path.read_bytes() for path in project.notebooks.glob("*.md")}
-    return {
-        name: head.output.strip()
-        for name, content in contents.items()
-        if f"{_blob(content)}\t{folder}/{name}.md" in stored
-    }
-
-
-def _blob(content: bytes) -> str:
-    """The name that git gives to the content of a file."""
-    return hashlib.sha1(b"blob %d\0%b" % (len(content), content)).hexdigest()

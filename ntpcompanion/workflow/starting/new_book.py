@@ -99,9 +99,8 @@ def origin() -> str:
 def _require_empty(target: Path) -> None:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise WorkflowError(f"{target} is not a folder. Name one that is empty or not there yet.")
-    if content := sorted(target.iterdir()) if target.exists() else []:
-        more = f" and {len(content) - 1} more" if len(content) > 1 else ""
+    if target.exists() and (content := sorted(target.iterdir())):
         raise WorkflowError(
-            f"{target} is not empty: it holds {content[0].name}{more}. Name a folder that is empty "
-            "or not there yet."
+            f"{target} is not empty: it holds {content[0].name}. Name a folder that is empty or "
+            "not there yet."
         )

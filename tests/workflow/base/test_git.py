@@ -1,7 +1,6 @@
 """Pages and histories name a commit of the repository that holds the project, and of no other."""
 
 from ntpcompanion.workflow.running import history
-from ntpcompanion.workflow.site.unchanged import commits
 
 
 def test_the_commit_of_another_repository_is_never_named(toy, repository, tmp_path, monkeypatch):
@@ -16,23 +15,12 @@ def test_the_commit_of_another_repository_is_never_named(toy, repository, tmp_pa
     }.items():
         monkeypatch.setenv(name, str(tmp_path / "other" / value))
     assert history.present_commit(toy.project) == ""
-    assert commits(toy.project) == {}
     own = repository(toy.project.root, "notebooks", "_config.yml")
     commit = own("rev-parse", "HEAD")
     assert commit != other("rev-parse", "HEAD")
     assert history.present_commit(toy.project) == commit[:12]
-    assert commits(toy.project) == {"coin": commit, "words": commit}
 
 
 def test_a_repository_above_that_does_not_hold_the_project_is_not_named(toy, repository):
     repository(toy.project.root.parent)
     assert history.present_commit(toy.project) == ""
-    assert commits(toy.project) == {}
-
-
-def test_a_new_file_and_one_that_git_is_made_to_overlook_have_no_commit(toy, repository):
-    git = repository(toy.project.root, "notebooks", "_config.yml")
-    git("update-index", "--assume-unchanged", "notebooks/coin.md")
-    toy.edit("notebooks/coin.md", "Prose", "More prose")
-    (toy.project.notebooks / "new.md").write_text("# New\n")
-    assert set(commits(toy.project)) == {"words"}

@@ -3,10 +3,8 @@
 from dataclasses import replace
 
 import nbformat
-import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.ending import Ending, add_ending, read_config
+from ntpcompanion.workflow.chapters.ending import Ending, add_ending
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from tests.workflow.chapters.views import run_that
 
@@ -31,7 +29,7 @@ def test_the_ending_stands_below_its_heading_or_at_the_end(toy):
     (alone, end) = added(toy, [text("# A coin")])
     assert alone == "# A coin"
     assert end.startswith("## Run this yourself\n\nThis repeats the page:\n\n```bash")
-    for part in ("2 parameters", "Source: `coin.md`"):
+    for part in ("2 parameters", "`notebooks/coin.md`"):
         assert part in end
     own, after = added(toy, [text("A.", "## Run this yourself", "Own.", "## Notes"), text("Z")])
     assert own == f"A.\n{end}\n\nOwn.\n## Notes"
@@ -48,10 +46,3 @@ def test_parameters_say_value_default_meaning_and_range(toy):
         ("sizes", "1, 2", "none", [""], ""),
         ("seed", "0", None, ["of the generator"], ""),
     ]
-
-
-@pytest.mark.parametrize("text", ["title: [A]", "repository: elsewhere", "repository: {url: 3}"])
-def test_an_entry_of_another_form_is_named(toy, text):
-    (toy.project.root / "_config.yml").write_text(f"{text}\n")
-    with pytest.raises(WorkflowError, match=rf"_config.yml: {text.partition(':')[0]}"):
-        read_config(toy.project)

@@ -7,7 +7,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.chapters.ending import Ending
-from ntpcompanion.workflow.chapters.pages import make_chapter, make_page
+from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -15,7 +15,6 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
-from ntpcompanion.workflow.running.results import Result
 from tests.workflow.chapters.views import run_that
 
 MEASURED = Measurement.of("toy.half", 0.5, seed=3)
@@ -24,7 +23,6 @@ KERNEL = {
     "kernelspec": {"name": "python3", "display_name": "Python 3"},
     "language_info": {"name": "python", "version": "3.11.7"},
 }
-SOURCE = "notebooks/coin.md"
 MADE = replace(run_that("A chip"), parameters={"n": 1000, "seed": 0})
 RECORD = Record("halves", [], {}, "Halves.", "yesterday", [])
 
@@ -54,7 +52,7 @@ def judged(toy):
 def page(toy, coin, outputs=(), profile="book"):
     made = replace(MADE, profile=profile)
     ran, record = executed(coin, outputs), lambda name: replace(RECORD, name=name)
-    return make_page(Ending(coin, made, SOURCE), ran, judged(toy), record)
+    return make_page(Ending(coin, made), ran, judged(toy), record)
 
 
 def test_the_order_of_a_page(toy, coin):
@@ -104,7 +102,7 @@ def test_the_page_of_a_page_is_that_page(toy, coin):
     outputs = [{MEASUREMENT_MIME: HALF, "text/html": "old"}] * 6
     outputs.insert(0, {"text/plain": "1"})
     once = page(toy, coin, outputs)
-    twice = make_page(Ending(coin, MADE, SOURCE), once, judged(toy), lambda name: RECORD)
+    twice = make_page(Ending(coin, MADE), once, judged(toy), lambda name: RECORD)
     assert nbformat.writes(twice) == nbformat.writes(once)
     assert "3 more claims: 3 supported" in nbformat.writes(once)
 
@@ -129,13 +127,4 @@ def test_text_and_run_must_have_the_same_cells(toy, coin):
     with pytest.raises(
         WorkflowError, match=r"coin: 1 executed cells for 2 in the text. Run the notebook again"
     ):
-        make_page(Ending(coin, MADE, SOURCE), short, {}, lambda name: RECORD)
-
-
-def test_a_chapter_names_the_commit_of_its_source(instant):
-    instant.execute()
-    (run,) = instant.runs("book", ["coin"])
-    result = Result.load(run.results)
-    judged = judged_claims(load_claims(instant.project), result.measurements, "book")
-    made = make_chapter(run, result, judged, {}.__getitem__, (), commit="0123456789")
-    assert "0123456789" in made.cells[-1].source
+        make_page(Ending(coin, MADE), short, {}, lambda name: RECORD)

@@ -33,7 +33,6 @@ from tests.workflow.halves import STORED
 CLAIM = {"paper": "doe", "locator": "Theorem 2, rate", "kind": "stated", "basis": "text"}
 CLAIM |= {"scope": "same", "statement": "One half is 1/2.", "measures": "a share"}
 CLAIM |= {"source": "symmetry", "notebook": "coin", "expect": {"book": {"at_most": 2}}}
-SOURCE = "notebooks/coin.md", "0123456789abcdef", "https://github.com/a/b"
 PARAMETERS = "n = 9  # throws  [2, inf)\nseed = 0  # of `n`"
 
 
@@ -96,7 +95,7 @@ def views(text):
         "card.html": Card(judged["toy.half"], half, run, [record]),
         "record.html": Banner(record),
         "made.md": replace(run, profile="smoke"),
-        "ending.md": Ending(notebooks["coin"], run, *SOURCE),
+        "ending.md": Ending(notebooks["coin"], run),
         "ledger.md": Ledger(**fields),
         "status.md": Status(**fields),
         "records.md": [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],

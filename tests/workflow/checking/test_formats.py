@@ -67,14 +67,6 @@ def test_the_summary_of_each_outcome_is_as_it_was(toy):
     assert written(toy) == GOLDEN.read_text(encoding="utf-8")
 
 
-def test_a_small_drift_is_seen_in_the_columns_too(toy):
-    """Four digits of both would be the same."""
-    near = report_of(toy, coin(0.5, toy_powers=[1.0, 2.000001, 4.0]), AS_STORED)
-    assert "| 1, 2, 4 | 1, 2.000001, 4 |" in markdown(near)
-    toy.edit("book/claims.yml", "relative: 0.01", "relative: 1.0e-9")
-    assert "| 0.52346 | 0.523456 |" in markdown(report_of(toy, coin(0.523456), coin(0.52346)))
-
-
 def test_a_table_stays_a_table_whatever_a_sentence_holds():
     text = markdown(saying(kind="unknown", text="a | b\n| c <b>`d`</b> [e](f) *g* $h$"))
     tokens = MarkdownIt("gfm-like", {"linkify": False}).parse(text)

@@ -96,6 +96,4 @@ def test_progress_goes_to_the_error_stream(capsys):
     with terminal.bars() as progress:
         progress.add_task("x")
         assert progress.console.stderr
-    with terminal.working("working"):
-        pass
     assert capsys.readouterr().out == ""

@@ -36,7 +36,6 @@ def project(tmp_path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(PAGE.format(title=title, body=body), encoding="utf-8")
     project.book.mkdir()
-    (project.root / "_config.yml").write_text("title: The book\n")
     (project.book / "_toc.yml").write_text(
         "format: jb-book\nroot: intro\nparts:\n  - caption: First part\n"
         "    chapters:\n      - file: chapters/one\n      - file: chapters/two\n"
@@ -66,7 +65,7 @@ def test_the_pdf_has_an_outline_and_inner_links(project, tmp_path):
     book = pypdf.PdfReader(target)
     assert "The last page." in book.pages[3].extract_text()
     assert _titles(book.outline) == ["A book", "Chapter one", ["A claim"], "Chapter two"]
-    assert book.metadata.title == "The book"
+    assert book.metadata.title == "A book"
     # files of this machine are not links
     assert _leads(book, 0) == [2, 3]
     assert _leads(book, 2) == [2, 0, "https://example.org/"]

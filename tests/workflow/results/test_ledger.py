@@ -146,11 +146,3 @@ def test_the_table_has_the_same_fields_and_numbers(made):
     assert lines[0]["statement"] == '"Half", or $1/2$'
     assert (lines[2]["verdict"], lines[2]["seed"]) == ("not measured", "")
     assert lines[2]["url"] == "chapters/words.html"
-
-
-def test_an_interval_is_that_of_students_t(toy):
-    item = Measurement.of("toy.half", 0.5, stderr=0.1, replicates=2)
-    row = rows(toy, item)["toy.half"]
-    assert row["verdict"] == "inconclusive"
-    assert row["high"][0] == pytest.approx(0.5 + 12.7062 * 0.1, abs=1e-4), "one degree of freedom"
-    assert row["low"][0] == pytest.approx(1.0 - row["high"][0])

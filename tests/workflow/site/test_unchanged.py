@@ -9,9 +9,8 @@ import pytest
 
 from ntpcompanion.workflow.base.files import hash_of, read_sealed, write_sealed
 from ntpcompanion.workflow.running.freshness import key
-from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.sphinx_extension import FILE
-from ntpcompanion.workflow.site.unchanged import commits, is_unchanged, remember, sources_digest
+from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
 
 PAGES = {"index.html": "<p>One half.</p>", "chapters/coin.html": "<p>A coin.</p>"}
 NOTE = "_build/html-work/unchanged.json"
@@ -93,15 +92,6 @@ def test_what_lies_beside_the_sources_is_not_read(built):
     assert nothing_to_do(built)
 
 
-def test_a_new_commit_is_seen(built, repository):
-    call = repository(built.project.root, "notebooks")
-    assert not nothing_to_do(built), "the page would say which commit holds its source"
-    remember(built.project, "book", built.runs(), sources_digest(built.project))
-    assert nothing_to_do(built)
-    call("commit", "--quiet", "--allow-empty", "-m", "Nothing")
-    assert not nothing_to_do(built)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("sys.version", "3.99"), ("sys.prefix", "/elsewhere"), ("sys.path", ["packages"])],
@@ -144,11 +134,3 @@ def test_what_a_page_included_counts(built):
     assert nothing_to_do(built)
     part.write_text("two")
     assert not nothing_to_do(built)
-
-
-def test_without_git_there_is_no_commit(toy, monkeypatch):
-    def missing(*_, **__):
-        raise FileNotFoundError("git")
-
-    monkeypatch.setattr(unchanged, "git", missing)
-    assert commits(toy.project) == {}

@@ -68,9 +68,7 @@ def test_a_folder_that_holds_something_is_refused_and_stays(tmp_path):
     held.mkdir()
     assert new_book(held) == held, "an empty one will do"
     before = texts(held)
-    with pytest.raises(
-        WorkflowError, match=r"held is not empty: it holds \.gitignore and \d+ more\."
-    ):
+    with pytest.raises(WorkflowError, match=r"held is not empty: it holds \.gitignore\."):
         new_book(held)
     (tmp_path / "file").touch()
     with pytest.raises(WorkflowError, match=r"file is not a folder"):
