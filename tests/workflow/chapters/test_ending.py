@@ -16,9 +16,7 @@ def text(*lines):
 
 
 def ending(toy, made=MADE):
-    return Ending(
-        find_notebooks(toy.project)["coin"], made, Book("A book", "Its authors"), "coin.md"
-    )
+    return Ending(find_notebooks(toy.project)["coin"], made)
 
 
 def added(toy, cells):
