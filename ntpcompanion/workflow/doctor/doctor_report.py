@@ -205,8 +205,8 @@ def kernel(project: Project) -> Iterator[Check]:
         environment = {**clean_environment(project), "TMPDIR": folder}
         try:
             ended = run(job.write(Path(folder, "job.json")), environment=environment, limit=LIMIT)
-            said = plain(ended.output + ended.errors).replace("\\n", "\n").strip()
-            failed = "; ".join(_ERROR.findall(said)[-2:]) or said[-300:]
+            message = plain(ended.output + ended.errors).replace("\\n", "\n").strip()
+            failed = "; ".join(_ERROR.findall(message)[-2:]) or message[-300:]
         except TimeoutError as error:
             failed = str(error)
         cells = code_cells(nbformat.read(output, as_version=4)) if output.is_file() else []
