@@ -7,7 +7,7 @@ window.crawl = {
     for (const moving of document.getAnimations()) if (moving.effect.getComputedTiming().endTime < Infinity) moving.finish();
     crawl.grounds = new Map(); // of this look
     crawl.opacities = new Map();
-    return [folded, crawl.structure(), crawl.mathematics(), crawl.images(), crawl.width(), crawl.colours(), crawl.figures()].flat();
+    return [folded, crawl.structure(), crawl.mathematics(), crawl.images(), crawl.width(), crawl.colours()].flat();
   },
 
   // Mathematics set, fonts and images there, width and colours in force and answered by the page's scripts.
@@ -132,38 +132,6 @@ window.crawl = {
     ].filter(Boolean);
   },
 
-  // The same for figures, computed from what their SVG draws: 4.5 for words on what was drawn below them, 3 for lines and marks. Less than
-  // three quarters opaque are bands and single runs that are meant to be faint; what stands on pixels is not judged, nor is a line or mark that
-  // ends near the edge of a bar or node.
-  figures() {
-    const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
-    return plots.flatMap(plot => [...new Set(crawl.drawn(plot))]);
-  },
-
-  drawn(plot) {
-    const areas = [], faults = [];
-    const judge = (what, element, least, colours, ground) => {
-      const seen = ground ? colours.filter(colour => colour[3] >= 0.75).map(colour => crawl.ratio(crawl.over(colour, ground), ground)) : [];
-      if (seen.length && Math.max(...seen) < least) faults.push(`${what} hard to see, contrast ${Math.max(...seen).toFixed(1)}: ${element}`);
-    };
-    for (const part of plot.querySelectorAll("text, path, rect, circle, line, polyline, polygon, use, image")) {
-      if (part.closest("defs, clipPath") || !part.checkVisibility(crawl.seen)) continue;
-      const [fill, stroke] = ["fill", "stroke"].map(kind => crawl.ink(part, kind)), box = part.getBoundingClientRect();
-      const middle = [box.left + box.width / 2, box.top + box.height / 2], said = part.textContent.trim();
-      if (part.localName === "text") {
-        if (said) judge("word", said.slice(0, 40), crawl.least(part), [fill], crawl.under(plot, areas, ...middle, true));
-      } else if (part.localName === "use") {
-        judge("mark", getComputedStyle(part).fill, 3, [fill, stroke], crawl.under(plot, areas, ...middle));
-        if (box.width > 12 && fill[3] > 0) areas.push([part, fill, box]); // a mark with a word in it
-      } else if (part.localName === "image" || fill[3] > 0) areas.push([part, fill, box]);
-      else if (part.getTotalLength?.()) {
-        const middle = part.getPointAtLength(part.getTotalLength() / 2).matrixTransform(part.getScreenCTM());
-        judge("line", getComputedStyle(part).stroke, 3, [stroke], crawl.under(plot, areas, middle.x, middle.y));
-      }
-    }
-    return faults;
-  },
-
   // Words of a figure that cover each other or leave it, and scales that say the same twice in a row. Of slanted words only the box is known.
   words() {
     const plots = [...document.querySelectorAll(".ntp-figure svg")].filter(plot => plot.checkVisibility());
@@ -183,30 +151,6 @@ window.crawl = {
         ...placed.filter((one, i) => twice(one, placed[i + 1])).map(({said}) => `scale says twice: ${said}`),
       ];
     });
-  },
-
-  // The colour with which a part of a figure is filled or stroked.
-  ink(part, kind) {
-    const style = getComputedStyle(part), drawn = style[kind] !== "none" && (kind === "fill" || parseFloat(style.strokeWidth) > 0);
-    const [r, g, b, alpha] = drawn ? crawl.rgba(style[kind]) : [0, 0, 0, 0];
-    return [r, g, b, alpha * style[`${kind}Opacity`] * crawl.opacity(part)];
-  },
-
-  // What the bands and bars of a figure, and for words its nodes, in the order in which they were drawn, leave at a point of the window;
-  // nothing on pixels.
-  under(plot, areas, x, y, word = false) {
-    let ground = crawl.behind(plot);
-    for (const [area, colour, box] of areas) {
-      const node = ["image", "use"].includes(area.localName);
-      if (x < box.left || x > box.right || y < box.top || y > box.bottom) continue;
-      const inside = (right, down) => area.isPointInFill(new DOMPoint(x + right, y + down).matrixTransform(area.getScreenCTM().inverse()));
-      if (!node && !inside(0, 0)) continue;
-      const around = !node && [[8, 0], [-8, 0], [0, 8], [0, -8]].every(([right, down]) => inside(right, down));
-      const band = node && Math.max(box.width, box.height) > 40; // of what a copy shows only the box is known
-      if (area.localName === "image" || band || !(word || around)) return undefined;
-      ground = crawl.over(colour, ground);
-    }
-    return ground;
   },
 
   least(element) {

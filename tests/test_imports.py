@@ -57,7 +57,6 @@ WORKFLOW = (
     "records",
     "chapters",
     "results",
-    "printing",
     "site",
     "doctor",
     "starting",

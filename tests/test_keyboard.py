@@ -37,7 +37,6 @@ INSIDE = "root => root.contains(document.activeElement)"
 STATE = "root => root.ntpState"
 SHOWN = """root => JSON.stringify(
     [root.ntpState, ...[...root.querySelectorAll(".ntp-plot svg")].map(plot => plot.innerHTML)])"""
-TIP = "[role=tooltip]:not([hidden])"
 
 
 @pytest.fixture(scope="module")
@@ -74,7 +73,7 @@ def rows(page, field="id"):
     return page.evaluate(f"field => {seen}.map(row => row.dataset[field] ?? row.id)", field)
 
 
-def test_the_ledger_is_searched_filtered_and_sorted(opened):
+def test_the_ledger_is_searched_and_filtered(opened):
     page = opened("ledger.html")
     count = page.locator("#ntp-filters output")
     whole = count.inner_text()
@@ -94,14 +93,9 @@ def test_the_ledger_is_searched_filtered_and_sorted(opened):
     assert set(rows(page, "verdict")) == {"refuted"}
     assert urldefrag(page.url).fragment == "verdict=refuted"
 
-    tab_to(page, "select[name=sort]")
-    page.keyboard.type("locator")
-    assert set(rows(page)) == set(refuted)
-    assert urldefrag(page.url).fragment == "verdict=refuted&sort=locator"
-
 
 def test_rows_of_the_ledger_lead_to_their_cards_and_to_themselves(opened):
-    page = opened("ledger.html#verdict=refuted&sort=locator")
+    page = opened("ledger.html#verdict=refuted")
     shown = rows(page)
     tab_to(page, ".ntp-row a.ntp-locator")
     page.keyboard.press("Enter")
@@ -109,7 +103,7 @@ def test_rows_of_the_ledger_lead_to_their_cards_and_to_themselves(opened):
     card = page.locator(f"[id='{urldefrag(page.url).fragment}']")
     card.wait_for(state="visible")
     page.go_back()
-    page.wait_for_url("**/ledger.html#verdict=refuted&sort=locator")
+    page.wait_for_url("**/ledger.html#verdict=refuted")
     assert rows(page) == shown, "a reader who comes back finds the same view"
 
     tab_to(page, ".ntp-row a.ntp-anchor")
@@ -164,18 +158,3 @@ def key_for(kind):
         return "ArrowRight"
     # on a Mac it opens a menu of the system
     return "ArrowDown" if kind == "select" and sys.platform != "darwin" else None
-
-
-@pytest.mark.parametrize("chapter", ["ntp_svm", "dyck"])
-def test_a_definition_is_read_and_closed(opened, chapter):
-    page = opened(f"chapters/{chapter}.html")
-    symbol = page.locator("article [data-symbol][tabindex='0']").first
-    symbol.evaluate(STEP_BEFORE)
-    page.keyboard.press("Tab")
-    page.locator(TIP).wait_for()
-    assert page.evaluate(STOP)["seen"]
-    page.keyboard.press("Escape")
-    assert page.locator(TIP).count() == 0
-    assert page.evaluate("document.activeElement.dataset.symbol") == symbol.get_attribute(
-        "data-symbol"
-    )

@@ -1,4 +1,4 @@
-"""The look of a page in a browser: type, tables, statements, formulas, figures and symbols on every
+"""The look of a page in a browser: type, tables, statements, formulas and figures on every
 width, on a toy page with the stylesheets of the theme and of the book.
 """
 
@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
-from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 from ntpcompanion.workflow.site.look import ASSETS
 
 WIDTHS = (320, 390, 768, 1280)
@@ -43,8 +41,7 @@ What is seen.</span></p></figcaption></figure>"""
 PAGE = """<!DOCTYPE html><html lang="en" data-theme="{theme}"><head><meta charset="utf-8">
 <title>A chapter</title><link rel="icon" href="data:,">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-{styles}<script defer src="tips.js"></script>
-<script>window.MathJax = {{options: {{enableMenu: false,
+{styles}<script>window.MathJax = {{options: {{enableMenu: false,
   processHtmlClass: "tex2jax_process|mathjax_process|math|output_area"}}}};</script>
 <script defer src="mathjax/tex-chtml-full.js"></script></head>
 <body><div class="bd-container"><div class="bd-container__inner bd-page-width">
@@ -61,7 +58,6 @@ def folder_of(package: str) -> Path:
 def site(tmp_path_factory):
     """The toy page in both themes, with all that it loads."""
     site = tmp_path_factory.mktemp("look")
-    book = Project.find().book
     shutil.copytree(ASSETS / "fonts", site / "fonts")
     themes = folder_of("pydata_sphinx_theme") / "theme" / "pydata_sphinx_theme" / "static"
     mine = folder_of("sphinx_book_theme") / "theme" / "sphinx_book_theme" / "static"
@@ -69,14 +65,13 @@ def site(tmp_path_factory):
     sheets = [themes / "styles" / f"{name}.css" for name in ("theme", "pydata-sphinx-theme")]
     sheets += [mine / "styles" / "sphinx-book-theme.css", proofs]
     sheets += [ASSETS / f"{name}.css" for name in ("type", "companion")]
-    for path in [*sheets, ASSETS / "tips.js"]:
+    for path in sheets:
         shutil.copy2(path, site)
     mathjax = folder_of("sphinx-mathjax-offline") / "static" / "mathjax"
     fonts = Path("output", "chtml", "fonts", "woff-v2")
     shutil.copytree(mathjax / fonts, site / "mathjax" / fonts)
     shutil.copy2(mathjax / "tex-chtml-full.js", site / "mathjax")
-    entries = read_notation((book / "notation.md").read_text(encoding="utf-8"))
-    body = with_symbols(with_papers_numbers(BODY), entries, "chapters/ntp_svm")
+    body = with_papers_numbers(BODY)
     styles = "".join(f'<link rel="stylesheet" href="{path.name}">' for path in sheets)
     for theme in ("light", "dark"):
         page = PAGE.format(theme=theme, styles=styles, body=body)
@@ -144,19 +139,6 @@ def test_a_line_of_prose_has_65_to_75_letters(opened):
     assert page.evaluate("document.fonts.check('18px \"Companion Sans\"')")
 
 
-def test_headings_rank_by_size_and_weight(opened):
-    page = opened()
-    looks = [
-        (
-            float(style(page, tag, "fontSize").removesuffix("px")),
-            int(style(page, tag, "fontWeight")),
-        )
-        for tag in ("h1", "h2", "h3", "#prose")
-    ]
-    assert looks == sorted(looks, reverse=True)
-    assert looks[1][1] > looks[2][1] > looks[3][1], "h2 is stronger than h3, and h3 than text"
-
-
 def test_the_papers_number_stands_at_the_edge_of_the_box(opened):
     for width, inside in ((390, True), (1280, True), (1600, False)):
         page = opened(width)
@@ -182,64 +164,3 @@ def test_numbers_of_a_table_stand_in_columns(opened):
     page = opened()
     assert style(page, "td.ntp-number", "textAlign") == "right"
     assert style(page, "td.ntp-number", "fontVariantNumeric") == "tabular-nums"
-
-
-TIP = "#ntp-symbol-tip"
-
-
-@pytest.mark.parametrize("way", ["hover", "focus", "tap"])
-def test_a_symbol_tells_its_meaning_and_escape_closes_it(opened, way):
-    page = opened(390, has_touch=True)
-    symbol = page.locator("p [data-symbol='W']").first
-    height = page.evaluate("document.documentElement.scrollHeight")
-    getattr(symbol, way)()
-    tip = page.locator(TIP)
-    assert tip.is_visible()
-    assert "decoder; row" in tip.inner_text()
-    page.wait_for_function(f"document.querySelectorAll('{TIP} mjx-container').length >= 3")
-    assert symbol.get_attribute("aria-describedby") == "ntp-symbol-tip"
-    box = tip.bounding_box()
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= 390
-    assert page.evaluate("document.documentElement.scrollHeight") == height, "the page moved"
-    page.keyboard.press("Escape")
-    assert not tip.is_visible()
-    assert symbol.get_attribute("aria-describedby") is None
-
-
-def test_the_first_of_each_symbol_is_a_stop_of_the_keyboard(opened):
-    page = opened()
-    stops = page.locator("[data-symbol][tabindex='0']")
-    assert sorted(part.get_attribute("data-symbol") for part in stops.all()) == [
-        "W", "\\mathcalS_j",
-    ]  # fmt: skip
-    assert page.locator("a .ntp-symbol").count() == 0, "a link stays a link"
-    # the others answer to a pointer
-    page.locator("p > [data-symbol='W']").nth(1).hover()
-    assert page.locator(TIP).is_visible()
-    page.mouse.move(5, 5)
-    page.wait_for_function(f"document.querySelector('{TIP}').hidden")
-
-
-CONTRASTS = """() => {
-  const level = colour => {
-    const parts = colour.match(/[\\d.]+/g).slice(0, 3).map(Number)
-      .map(c => c / 255).map(c => c <= .04045 ? c / 12.92 : ((c + .055) / 1.055) ** 2.4);
-    return .2126 * parts[0] + .7152 * parts[1] + .0722 * parts[2];
-  };
-  const page = level(getComputedStyle(document.body).backgroundColor);
-  const texts = 'p, h1, h2, h3, a, .eqno, .ntp-papers-number, .caption-text, th, td';
-  return [...document.querySelectorAll(texts)]
-    .map(part => {
-      const own = level(getComputedStyle(part).color);
-      return [part.tagName + '.' + part.className,
-              (Math.max(own, page) + .05) / (Math.min(own, page) + .05)];
-    });
-}"""
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_all_text_reads_in_both_themes(opened, theme):
-    found = dict(opened(theme=theme).evaluate(CONTRASTS))
-    assert len(found) > 6
-    assert {name: ratio for name, ratio in found.items() if ratio < 4.5} == {}

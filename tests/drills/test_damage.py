@@ -7,8 +7,7 @@ import random
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.citation import Book
-from ntpcompanion.workflow.chapters.ending import Source
+from ntpcompanion.workflow.chapters.ending import Ending
 from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
@@ -62,13 +61,10 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
         return [
             (cell.source, cell.get("outputs"))
             for cell in make_page(
-                run.notebook,
+                Ending(run.notebook, result),
                 load_executed(run.page),
-                result,
                 judged_claims(claims, result.measurements, "book"),
                 lambda name: None,
-                Book("A book", "Its authors"),
-                Source("notebooks/coin.md"),
             ).cells
         ]
 

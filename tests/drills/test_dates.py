@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.chapters import pages
 from ntpcompanion.workflow.results import generated
 from ntpcompanion.workflow.site import build_site as build
 from tests.drills.machine import POSIX
@@ -55,7 +54,7 @@ def test_pages_show_the_present_content_whatever_the_dates_say(built, no_kernel,
         os.utime(path, (10**9, 10**9))
         return changed
 
-    for module in (pages, generated):
+    for module in (build, generated):
         monkeypatch.setattr(module, "write_atomically", write_before_the_clock_was_ahead)
     replace_with_an_old_file(built.project.book / "intro.md", "First words", "Other words")
     replace_with_an_old_file(built.project.root / "part.txt", "one", "two")

@@ -10,7 +10,6 @@ from pathlib import Path
 import matplotlib as mpl
 import nbformat
 import pytest
-from playwright.sync_api import expect
 
 from ntpcompanion.plots.drawing.widget import Widget
 from ntpcompanion.workflow.chapters.widgets import known_widgets, load_widgets
@@ -77,17 +76,3 @@ def opened(browser, tmp_path):
         assert faults is not None or heard == []
 
     return opening
-
-
-@pytest.fixture
-def shown_as_picture(opened):
-    """A function: in print and without scripts the picture of that name stands for a widget."""
-
-    def check(widget, name):
-        with opened(widget, media="print") as page:
-            expect(page.get_by_role("img", name=name)).to_be_visible()
-            expect(page.locator(".ntp-widget-live")).to_be_hidden()
-        with opened(widget, java_script_enabled=False) as page:
-            expect(page.get_by_role("img", name=name)).to_be_visible()
-
-    return check

@@ -86,8 +86,3 @@ def test_a_path_is_drawn_to_the_edge_and_not_along_it(touched, opened):
         page.get_by_role("slider", name="number of steps").press("Home")
         expect(told).not_to_contain_text("edge")
     assert kept == [paths[0], [[0, 0], [10, 4], [12, 6]], [[0, 1], [1.625, -12]], []]
-
-
-@pytest.mark.slow
-def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
-    shown_as_picture(touched, "Paths from a circle of starts")

@@ -88,14 +88,6 @@ def test_between_stored_times_it_is_close_to_the_flow(widget, opened, plane):
     np.testing.assert_allclose(errors, aligned.distance, rtol=0.02)
 
 
-def test_both_parts_follow_the_law(widget, opened):
-    with opened(widget) as page:
-        late = [move(page, digits) for digits in (4, 5, 6)]
-    for key in ("inSupport", "outOfSupport"):
-        products = [now[key] * now["logTime"] for now in late]
-        np.testing.assert_allclose(products, products[-1], rtol=1e-3)
-
-
 def test_time_moves_by_keys_and_by_itself(widget, opened):
     with opened(widget, width=390) as page:
         assert state(page)["logTime"] == pytest.approx(np.log(5000), rel=0.02)

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from ntpcompanion.planning import PathStar, draw_graphs
 from ntpcompanion.randomness import stream
-from tests.widgets.shown import narrow, shown_widget, state
+from tests.widgets.shown import shown_widget, state
 
 RECORD = Path(__file__).parents[2] / "book" / "records" / "path_star_graph.json"
 
@@ -73,23 +73,3 @@ def test_every_choice_shows_its_run(touched, recorded, opened, objective, query)
             read = " ".join([questions[query], *map(str, fed)])
             expect(says).to_contain_text(f"reads “{read}” and says")
             slider.press("ArrowRight")
-
-
-def test_a_reader_goes_through_the_training_by_keyboard(touched, opened):
-    with opened(touched) as page:
-        shown, steps = state(page), page.get_by_role("slider", name="training steps")
-        steps.press("Home")
-        assert state(page)["step"] == 0
-        steps.press("End")
-        late = state(page)
-        assert late["step"] >= shown["step"]
-        top, probability = late["ranked"][0]
-        says = page.locator(".ntp-says")
-        expect(says).to_contain_text(f"says {top} with probability {probability:.2g}")
-        page.get_by_role("button", name="Reset").press("Enter")
-        assert state(page) == shown
-        narrow(page)
-
-
-def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
-    shown_as_picture(touched, "A path-star graph")

@@ -74,8 +74,3 @@ def test_a_reader_lowers_the_penalty_by_keyboard(touched, opened):
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page) == shown
         narrow(page)
-
-
-@pytest.mark.slow
-def test_the_picture_stands_for_it_in_print(touched, shown_as_picture):
-    shown_as_picture(touched, "Logits of seven contexts")

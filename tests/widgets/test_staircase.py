@@ -2,8 +2,6 @@
 package, and what a reader does with it.
 """
 
-from fractions import Fraction
-
 import numpy as np
 import pytest
 from playwright.sync_api import expect
@@ -11,13 +9,8 @@ from playwright.sync_api import expect
 from ntpcompanion.dyck import (
     Parameters,
     bound,
-    exact_arithmetic,
-    masked_support,
     squared_loss,
-    transferable,
 )
-from ntpcompanion.dyck.bracket_counting import best_head_error
-from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.sentences import MASK_SIGNS
 from ntpcompanion.experiments.flatness.bound_terms import choices
 from tests.widgets.shown import narrow, shown_widget, state
@@ -39,17 +32,6 @@ def solved():
         for sign in MASK_SIGNS
         for name, choice in choices(T, sign, seed=0).items()
     }
-
-
-@pytest.fixture(scope="module")
-def integer(staircase, solved):
-    """Few neurons in integers that have zero loss, by length, mask sign and name."""
-    rows = [row for row in staircase.data["rows"] if row["loss"] < 1e-20]
-    keys = [(row["length"], row["mask"], row["name"]) for row in rows]
-    found = {key: solved[key].solution for key in keys}
-    left_out = ("dead_neuron", "memoriser")  # a scale that is not the flattest, many neurons
-    few = [key for key in keys if isinstance(found[key], Neurons) and key[2] not in left_out]
-    return {key: found[key] for key in few}
 
 
 @pytest.fixture
@@ -76,19 +58,6 @@ def test_every_choice_has_the_terms_of_the_package(solved, levels):
             assert found[1:] == pytest.approx(ours, rel=1e-9)
 
 
-def test_neurons_in_integers_have_their_exact_terms(solved, levels, integer):
-    assert len(integer) == 2 * (2 * 5 + 1)
-    for key, neurons in integer.items():
-        z, wanted = solved[key].masked.sum(1), solved[key].targets
-        chain, bends = (
-            exact_arithmetic.exact_chain(neurons, z, wanted),
-            exact_arithmetic.curvature(neurons, z),
-        )
-        at_one = levels[key][SCALES.index(1.0)]
-        ours = bends.two_sided, chain.trace, chain.trace, chain.per_neuron, chain.no_cancellation
-        assert at_one[:5] == pytest.approx([float(term) for term in ours], rel=1e-9)
-
-
 def test_second_differences_count_kinks_at_every_scale(solved, levels):
     key, step = (4, "random", "split_by_bracket"), 1e-4
     _, theta, masked, wanted, *_ = solved[key]
@@ -102,31 +71,6 @@ def test_second_differences_count_kinks_at_every_scale(solved, levels):
             total += squared_loss(moved, masked, wanted)
         # half of the second differences, and the bound is 1 at T = 4
         assert total / step**2 / 2 == pytest.approx(terms[0], rel=1e-3)
-
-
-def test_losses_are_those_of_the_chapter(levels):
-    at_one, raw = SCALES.index(1.0), SCALES.index(2**-1.5)
-    counting = levels[4, "random", "counting"]
-    assert counting[at_one] == pytest.approx([1.0] * 6, rel=1e-12)
-    # ±(1; 0) and u = ±T, as the paper writes it
-    inputs, _ = masked_support(4, "random")
-    paper = bound.squared_gradient_norm(transferable(4, balanced=False), inputs)
-    assert counting[raw][1] == pytest.approx(paper, rel=1e-12)
-    assert levels[4, "random", "mask_as_bias"][at_one] == pytest.approx([2, 2, 2, 2, 1, 1])
-    assert levels[4, "random", "split_by_bracket"][at_one] == pytest.approx([1.25, *[1.0] * 5])
-    assert levels[6, "fixed", "fixed_three"][at_one] == pytest.approx([1.0] * 6, rel=1e-12)
-    assert levels[6, "fixed", "memoriser"][at_one] == pytest.approx([1.0] * 6, rel=1e-12)
-
-
-def test_a_head_transfers_where_the_package_says_so(staircase, integer):
-    rows = {(r["length"], r["mask"], r["name"]): r for r in staircase.data["rows"]}
-    for key, neurons in integer.items():
-        assert rows[key]["best"] == pytest.approx(float(best_head_error(neurons)), abs=1e-12)
-    exactly = best_head_error(integer[6, "random", "mask_as_bias"])
-    assert exactly == Fraction(1, 2)
-    for key in rows:
-        if key[2] in ("memoriser", "dead_neuron", "random_features", "first_position"):
-            assert rows[key]["best"] < 1e-12
 
 
 def test_a_reader_chooses_by_keyboard(staircase, opened):
@@ -152,8 +96,3 @@ def test_a_reader_chooses_by_keyboard(staircase, opened):
         page.get_by_role("button", name="Reset").press("Enter")
         assert state(page)["name"] == "split_by_bracket"
         narrow(page)
-
-
-@pytest.mark.slow
-def test_the_picture_stands_for_it_in_print(staircase, shown_as_picture):
-    shown_as_picture(staircase, "Terms of the proof")

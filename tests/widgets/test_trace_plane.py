@@ -156,15 +156,4 @@ def test_a_reader_chooses_by_keyboard(plane, opened):
         expect(said).to_contain_text("there is nothing to compare")
         page.get_by_role("combobox", name="what differs").select_option(label="only the seed")
         expect(said).to_contain_text("Correlation over seeds")
-        page.get_by_role("button", name="Reset").press("Enter")
-        for language, tasks in (("grammar, 16 nonterminals", (8, 4)), (HIDDEN, (1, 5))):
-            page.get_by_role("combobox", name="language").select_option(label=language)
-            for task, position in zip(("main", "control"), tasks, strict=True):
-                page.get_by_role("combobox", name="task").select_option(label=task)
-                assert state(page)["position"] == position
         narrow(page)
-
-
-@pytest.mark.slow
-def test_the_picture_stands_for_it_in_print(plane, shown_as_picture):
-    shown_as_picture(plane, "Accuracy on projected features")

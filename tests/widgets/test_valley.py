@@ -147,19 +147,6 @@ def test_nothing_moves_by_itself_where_motion_is_unwanted(valley, opened):
         assert (state(page)["steps"], state(page)["running"]) == (300, False)
 
 
-def test_beyond_the_stability_limit_the_reader_is_warned(valley, opened):
-    with opened(valley, width=320) as page:
-        said = page.locator(".ntp-says")
-        assert "stability limit" not in said.text_content()
-        page.get_by_role("slider", name="learning rate").press("End")
-        expect(said).to_contain_text("Beyond the stability limit: η = 3.2 is larger than 2 / tr H")
-        assert "2.79" in said.text_content()
-
-
-def test_the_picture_stands_for_it_in_print(valley, shown_as_picture):
-    shown_as_picture(valley, "Runs of SGD along a curved valley")
-
-
 @pytest.mark.parametrize("width", [320, 800])
 def test_an_upright_axis_can_be_read_off(valley, opened, width):
     """It has two ticks or more, whose labels do not touch."""

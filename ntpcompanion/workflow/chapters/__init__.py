@@ -6,9 +6,6 @@
 - `cards`: what a card and the banner of a record show
 - `widgets`: scripts and style for pages with interactive figures
 - `figures`: the SVGs of a notebook as part of its page
-- `ending`: the command, parameters, files and citation at the end of a chapter
-- `downloads`: the files that a chapter offers
-- `citation`: BibTeX of a chapter and of a claim
+- `ending`: the command, parameters and source at the end of a chapter
 - `numbering`: the paper's numbers of statements, beside those of the book; formulas in lines
-- `symbols`: meanings of symbols, where they stand
 """

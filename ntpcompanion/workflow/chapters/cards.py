@@ -2,7 +2,6 @@
 that they always show the present expectation.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -73,16 +72,10 @@ class Card:
 @dataclass(frozen=True)
 class Banner:
     """What is recorded, or that it no longer matches the code, with the first of the definitions
-    that changed. It opens to tell the rest, and when and where the record was made.
+    that changed. It opens to tell when and where the record was made.
     """
 
     record: Record
-
-    @property
-    def summary(self) -> str:
-        """What is recorded, up to the first stop."""
-        first, *rest = re.split(r"(?<=[.;]) ", self.record.about, maxsplit=1)
-        return f"{first[:-1]} …" if rest else first
 
     @property
     def changed(self) -> str:

@@ -1,5 +1,5 @@
 """What the book adds to the section "Run this yourself" of a chapter: the command that repeats the
-page, its seconds, parameters, files, source, and how to cite it.
+page, its seconds, its parameters and its source.
 """
 
 import re
@@ -8,7 +8,6 @@ from dataclasses import dataclass
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.citation import Cited
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import Parameter
@@ -16,28 +15,14 @@ from ntpcompanion.workflow.running.results import Result
 
 HEADING = "## Run this yourself"
 _HEADING = re.compile(rf"^{HEADING}[ \t]*$", re.MULTILINE)
-_GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?")
-_NEXT = re.compile(r"^## ", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Source:
-    """The commit that last changed a notebook; None where it is not known, or the notebook has
-    changed since.
-    """
-
-    path: str
-    commit: str | None = None
 
 
 @dataclass(frozen=True)
 class Ending:
-    """The end of a chapter, as its templates show it."""
+    """The end of a chapter, as its template shows it."""
 
     notebook: Notebook
     result: Result
-    chapter: Cited
-    source: Source
 
     @property
     def command(self) -> str:
@@ -45,14 +30,6 @@ class Ending:
         result = self.result
         profile = "" if result.profile == "book" else f" --profile {result.profile}"
         return f"ntpcompanion execute {shlex.quote(result.notebook)}{profile}"
-
-    @property
-    def github(self) -> str:
-        """Owner and name of the repository on GitHub, from where Binder and a Codespace open a
-        commit; empty for any other, and without a commit.
-        """
-        match = _GITHUB.fullmatch(self.chapter.book.repository)
-        return match[1] if match and self.source.commit else ""
 
     @property
     def parameters(self) -> list[tuple[str, str, str | None, list[str], str]]:
@@ -69,42 +46,17 @@ class Ending:
         return parameter.name, _literal(value), other, meaning, re.sub(r"\binf\b", "∞", domain)
 
 
-def add_ending(
-    cells: list[nbformat.NotebookNode],
-    notebook: Notebook,
-    result: Result,
-    chapter: Cited,
-    source: Source,
-) -> list[nbformat.NotebookNode]:
-    """The cells of a page with the section filled: the command below its heading, the rest at its
-    end. A page without the section gets it at its end.
+def add_ending(cells: list[nbformat.NotebookNode], view: Ending) -> list[nbformat.NotebookNode]:
+    """The cells of a page with the ending below the heading of its section, which a page without it
+    gets at its end.
     """
-    view = Ending(notebook, result, chapter, source)
-    first, last = render("command.md", view), render("ending.md", view)
-    for index, cell in enumerate(cells):
-        match = _HEADING.search(cell.source) if cell.cell_type == "markdown" else None
-        if match:
+    ending = render("ending.md", view)
+    for cell in cells:
+        if cell.cell_type == "markdown" and (match := _HEADING.search(cell.source)):
             above, below = cell.source[: match.end()], cell.source[match.end() :]
-            section, after = _until_next([_text(below), *cells[index + 1 :]])
-            return [*cells[:index], _text(f"{above}\n\n{first}"), *section, _text(last), *after]
-    return [*cells, _text(f"{HEADING}\n\n{first}\n\n{last}")]
-
-
-def _until_next(
-    cells: list[nbformat.NotebookNode],
-) -> tuple[list[nbformat.NotebookNode], list[nbformat.NotebookNode]]:
-    """The cells before the next heading of level two, and those from it on."""
-    for index, cell in enumerate(cells):
-        match = _NEXT.search(cell.source) if cell.cell_type == "markdown" else None
-        if match:
-            above, below = cell.source[: match.start()], cell.source[match.start() :]
-            return [*cells[:index], _text(above)], [_text(below), *cells[index + 1 :]]
-    return cells, []
-
-
-def _text(source: str) -> nbformat.NotebookNode:
-    cell: nbformat.NotebookNode = nbformat.v4.new_markdown_cell(source)
-    return cell
+            cell["source"] = f"{above}\n\n{ending}\n{below}"
+            return cells
+    return [*cells, nbformat.v4.new_markdown_cell(f"{HEADING}\n\n{ending}")]
 
 
 def _literal(value: object) -> str:

@@ -2,12 +2,9 @@
 theme, wide and narrow.
 """
 
-import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from html import escape
-from itertools import pairwise
-from xml.etree import ElementTree
 
 import nbformat
 
@@ -22,9 +19,24 @@ TYPEFACE = "Companion Sans"
 GROUND = "#ffffff"  # of a word on a mark that is filled with another colour: that of the page
 RAMP = ("#3b2a7a", "#9a86d8")  # dark end, light end
 
-_NAMESPACE = re.compile(r"\{[^}]*\}")
-_NUMBER = re.compile(r"-?\d+\.\d+")
-_COORDINATES = {"d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "width", "height", "points"}
+# typefaces of mathematics whose codes are their own
+_NOT_UNICODE = re.compile(r"font(?:-family)?: [^;\"]*'(cm\w*)'")
+# typefaces are those of the stylesheet; matplotlib turns each text, most by zero, and breaks lines
+_UNUSED = re.compile(
+    r"(?s:<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>|<!--.*?-->)"
+    r"| xmlns(?::xlink)?=\"[^\"]*\"| version=\"[^\"]*\"|font-family: [^;\"]*;? ?"
+    r"| transform=\"rotate\(-?0 [^)]*\)\"|(?<=>)\n\s*(?=<)"
+)
+_ID = re.compile(r' id="([^"]*)"')
+_REFERENCE = re.compile(r'(href="#|url\(#)([^")]*)')
+# coordinates, and moves: a factor of a scale keeps its digits
+_ATTRIBUTE = re.compile(
+    r'\b(?:d|points|[xyr]|[xy][12]|c[xy]|width|height)="[^"]*"|(?:translate|rotate)\([^)]*\)'
+)
+_NUMBER, _SPACES = re.compile(r"-?\d+\.\d+"), re.compile(r"\s+")
+_STYLE, _SPACED = re.compile(r'style="[^"]*"'), re.compile(r"(?<=[:;]) ")
+_COLOUR = re.compile(r"#[0-9a-f]{6}(?![\w-])")
+_SIZE = re.compile(r'(width|height)="([\d.]+)pt"')  # points of matplotlib are those of `viewBox`
 
 
 def inline_figures(page: nbformat.NotebookNode, colours: Mapping[str, str] = COLOURS) -> None:
@@ -66,79 +78,25 @@ def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOU
     to begins with `prefix`. Raises WorkflowError naming the figure `name` for a sign without a code
     of Unicode.
     """
-    root = ElementTree.fromstring(svg)
+    if foreign := _NOT_UNICODE.search(svg):
+        raise WorkflowError(
+            f"Figure {name!r} writes a sign in the typeface {foreign[1]!r}, whose codes are not "
+            "Unicode's: a page would show another sign. Write √ instead of \\sqrt."
+        )
     used = dict.fromkeys(re.findall(r'(?:href="#|url\(#)([^")]*)', svg))
     ids = {old: f"{prefix}{count}" for count, old in enumerate(used)}
-
-    @functools.cache  # the same few styles stand at thousands of marks
-    def attribute(key: str, value: str) -> str | None:
-        return _style(value, name, colours) if key == "style" else _attribute(key, value, ids)
-
-    for parent in list(root.iter()):
-        for child in list(parent):
-            if _NAMESPACE.sub("", child.tag) in ("metadata", "style"):
-                parent.remove(child)
-        _join_letters(parent)
-    for element in root.iter():
-        _tidy(element, attribute)
-    for element in root.iter("g"):
-        _share_style(element)
-    _size(root)
-    return re.sub(r"<(defs|g)\s*/>", "", ElementTree.tostring(root, encoding="unicode"))
-
-
-def _tidy(element: ElementTree.Element, attribute: Callable[[str, str], str | None]) -> None:
-    element.tag = _NAMESPACE.sub("", element.tag)
-    if not (element.text or "").strip() and element.tag not in ("text", "tspan"):
-        element.text = None
-    element.tail = None
-    attributes = {_NAMESPACE.sub("", key): value for key, value in element.attrib.items()}
-    element.attrib.clear()
-    for key, value in attributes.items():
-        if (short := attribute(key, value)) is not None:
-            element.set(key, short)
-
-
-def _attribute(key: str, value: str, ids: Mapping[str, str]) -> str | None:
-    """The value as the page has it; None for an attribute that it does not need."""
-    if key == "id":
-        return ids.get(value)
-    if key == "href" and value.startswith("#"):
-        return f"#{ids[value[1:]]}"
-    if key == "clip-path":
-        return re.sub(r"#([^)]*)", lambda match: f"#{ids[match[1]]}", value)
-    if key in _COORDINATES:
-        return re.sub(r"\s+", " ", _NUMBER.sub(_rounded, value)).strip()
-    if key == "transform":
-        if re.fullmatch(r"rotate\(-?0 [^)]*\)", value):  # matplotlib turns each text, most by zero
-            return None
-        moves = r"(translate|rotate)\([^)]*\)"  # a factor of a scale keeps its digits
-        return re.sub(moves, lambda match: _NUMBER.sub(_rounded, match[0]), value)
-    return value
+    svg = _UNUSED.sub("", svg[svg.index("<svg") :]).strip()
+    svg = _ID.sub(lambda match: f' id="{ids[match[1]]}"' if match[1] in ids else "", svg)
+    svg = _REFERENCE.sub(lambda match: f"{match[1]}{ids[match[2]]}", svg).replace("xlink:", "")
+    svg = _ATTRIBUTE.sub(lambda match: _SPACES.sub(" ", _NUMBER.sub(_rounded, match[0])), svg)
+    svg = _STYLE.sub(lambda match: _SPACED.sub("", match[0]), svg)
+    svg = _COLOUR.sub(lambda match: _themed(match[0], colours), svg)
+    return _SIZE.sub(lambda match: f'{match[1]}="{float(match[2]) * 4 / 3:.0f}"', svg, count=2)
 
 
 def _rounded(number: re.Match[str]) -> str:
     short = f"{float(number[0]):.2f}".rstrip("0").rstrip(".")
     return "0" if short == "-0" else short
-
-
-def _style(text: str, name: str, colours: Mapping[str, str]) -> str:
-    declarations = []
-    for part in filter(None, map(str.strip, text.split(";"))):
-        key, _, value = (piece.strip() for piece in part.partition(":"))
-        if key in ("font", "font-family"):
-            families = re.findall(r"'([^']*)'", value)
-            if any(family.startswith("cm") for family in families):
-                raise WorkflowError(
-                    f"Figure {name!r} writes a sign in the typeface {families[0]!r}, whose "
-                    "codes are not Unicode's: a page would show another sign. Write √ instead of "
-                    "\\sqrt."
-                )
-            if key == "font-family":
-                continue  # as the stylesheet says
-        themed = re.sub(r"#[0-9a-f]{6}", lambda match: _themed(match[0], colours), value)
-        declarations.append(f"{key}:{themed}")
-    return ";".join(declarations)
 
 
 def _themed(colour: str, colours: Mapping[str, str]) -> str:
@@ -166,45 +124,3 @@ def _share_of_ramp(colour: str) -> int | None:
     mixed = [a + percentage / 100 * (b - a) for a, b in zip(dark, light, strict=True)]
     near = all(abs(a - b) <= 1 for a, b in zip(mixed, channels, strict=True))
     return percentage if near and 0 <= percentage <= 100 else None
-
-
-def _join_letters(text: ElementTree.Element) -> None:
-    """Neighbouring letters of a formula that look alike and stand on one line as one element."""
-    letters = [part for part in text if part.tag.endswith("tspan")]
-    for one, other in pairwise(letters):
-        if all(one.get(key) == other.get(key) for key in ("y", "style")):
-            # the later element takes up the earlier, which may have taken up others before
-            other.set("x", f"{one.get('x')} {other.get('x')}")
-            other.text = f"{one.text or ''}{other.text or ''}"
-            text.remove(one)
-
-
-def _share_style(group: ElementTree.Element) -> None:
-    """Write the style that all marks of a group have once, at the group, and draw one of those that
-    would cover each other. Marks with an `opacity` keep their style: that of a group is another.
-    """
-    marks = [part for part in group if part.tag == "use"]
-    styles = {mark.get("style", "") for mark in marks}
-    alone = {part.tag for part in group} <= {"use", "defs"} and "style" not in group.attrib
-    if len(marks) < 2 or len(styles) > 1 or not alone:
-        return
-    (style,) = styles
-    properties = {part.partition(":")[0] for part in style.split(";")}
-    if not style or "opacity" in properties:
-        return
-    group.set("style", style)
-    drawn = set()
-    for mark in marks:
-        mark.attrib.pop("style", None)
-        place = tuple(sorted(mark.attrib.items()))
-        if place in drawn and not properties & {"fill-opacity", "stroke-opacity"}:
-            group.remove(mark)
-        drawn.add(place)
-
-
-def _size(root: ElementTree.Element) -> None:
-    """Width and height in pixels; matplotlib gives them in points, which are those of `viewBox`."""
-    for key in ("xmlns", "version"):
-        root.attrib.pop(key, None)
-    for key in ("width", "height"):
-        root.set(key, f"{float(root.get(key, '0').removesuffix('pt')) * 4 / 3:.0f}")

@@ -18,33 +18,15 @@ _GLUED = "application/papermill.record/"
 _NO_OUTPUT = {"remove-output", "remove_output", "remove-cell", "remove_cell"}
 
 
-def fold_code(cells: list[nbformat.NotebookNode]) -> list[nbformat.NotebookNode]:
-    """The cells of a page with every input taken off, and before what the tagged ones have made a
-    fold with their input.
-
-    Inputs that follow each other, with nothing to be seen between, share one fold. The code cells
+def hide_code(cells: list[nbformat.NotebookNode]) -> None:
+    """Take every input off the page, but for the tagged ones, which MyST-NB folds. The code cells
     are changed in place: their tags only, never their source or outputs.
     """
-    folded: list[nbformat.NotebookNode] = []
-    waiting: list[str] = []  # sources for the next fold
-    place = 0  # where it is to stand
-    for cell in [*cells, None]:
-        seen = cell is None or (
-            shows_output(cell) if cell.cell_type == "code" else bool(cell.source.strip())
-        )
-        if cell is not None and cell.cell_type == "code":
-            if tags(cell) & FOLDED:
-                waiting.append(cell.source.strip())
-                place = len(folded)
+    for cell in cells:
+        if cell.cell_type == "code" and not tags(cell) & FOLDED:
             # an empty frame would take room on the page
-            taken_off = "remove-input" if seen else "remove-cell"
-            cell.metadata["tags"] = sorted(tags(cell) - FOLDED | {taken_off})
-        if seen and waiting:
-            folded.insert(place, nbformat.v4.new_markdown_cell(fold(waiting)))
-            waiting = []
-        if cell is not None:
-            folded.append(cell)
-    return folded
+            taken_off = "remove-input" if shows_output(cell) else "remove-cell"
+            cell.metadata["tags"] = sorted(tags(cell) | {taken_off})
 
 
 def shows_output(cell: nbformat.NotebookNode) -> bool:
@@ -55,19 +37,6 @@ def shows_output(cell: nbformat.NotebookNode) -> bool:
 
 def _is_seen(output: nbformat.NotebookNode) -> bool:
     return any(not mime.startswith(_GLUED) for mime in output.get("data", {}))
-
-
-def fold(sources: list[str]) -> str:
-    """MyST of code that opens; it needs no script."""
-    code = "\n\n".join(sources)
-    count = len(code.split("\n"))
-    lines = "1 line" if count == 1 else f"{count} lines"
-    fence = "```"
-    while fence in code:
-        fence += "`"
-    summary = f'<summary>Code <span class="ntp-lines">{lines}</span></summary>'
-    opening = f'<details class="ntp-code">{summary}'
-    return f"{opening}\n\n{fence}ipython3\n{code}\n{fence}\n\n</details>"
 
 
 def gather_cards(cells: list[nbformat.NotebookNode], judged: Mapping[str, JudgedClaim]) -> None:

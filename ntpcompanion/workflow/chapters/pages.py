@@ -4,25 +4,20 @@ verdicts.
 
 import copy
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
-from pathlib import Path
 
 import nbformat
 
+from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Book, Cited
-from ntpcompanion.workflow.chapters.downloads import FOLDER, downloads, finish
-from ntpcompanion.workflow.chapters.ending import Source, add_ending
+from ntpcompanion.workflow.chapters.ending import Ending, add_ending
 from ntpcompanion.workflow.chapters.figures import inline_figures
-from ntpcompanion.workflow.chapters.folds import fold_code, gather_cards
+from ntpcompanion.workflow.chapters.folds import gather_cards, hide_code
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.chapters.widgets import load_widgets
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
-from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.titles import insert_below_title
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
@@ -31,59 +26,39 @@ from ntpcompanion.workflow.running.runs import Run, load_executed
 HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
 
 
-@dataclass(frozen=True, eq=False)
-class Chapter:
-    """The page of a notebook, and the content of the files that it offers, by name."""
-
-    name: str
-    page: nbformat.NotebookNode
-    files: Mapping[str, str]
-
-    def write(self, chapters: Path) -> None:
-        """Write page and files into a folder of chapters. Raises WorkflowError if that fails."""
-        for file, content in self.files.items():
-            write_atomically(chapters / FOLDER / file, content)
-        write_atomically(chapters / f"{self.name}.ipynb", nbformat.writes(self.page))
-
-
 def make_chapter(
     run: Run,
     result: Result,
     judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
-    book: Book,
     widgets: Collection[str],
-    commit: str | None = None,
-) -> Chapter:
-    """The chapter that shows the stored outcome of a run; `commit` is that of its source, None
-    where it is not told. Raises WorkflowError with the faults of claims or page.
+) -> nbformat.NotebookNode:
+    """The page that shows the stored outcome of a run. Raises WorkflowError with the faults of
+    claims or page.
     """
-    notebook, executed = run.notebook, load_executed(run.page)
-    source = Source(notebook.path.relative_to(run.project.root).as_posix(), commit)
-    page = make_page(notebook, executed, result, judged, record, book, source, widgets)
-    return Chapter(notebook.name, page, downloads(notebook, executed, result))
+    ending, colours = Ending(run.notebook, result), run.project.settings.colours
+    return make_page(ending, load_executed(run.page), judged, record, widgets, colours)
 
 
 def make_page(
-    notebook: Notebook,
+    ending: Ending,
     executed: nbformat.NotebookNode,
-    result: Result,
     judged: Mapping[str, JudgedClaim],
     record: Callable[[str], Record],
-    book: Book,
-    source: Source,
     widgets: Collection[str] = (),
+    colours: Mapping[str, str] = COLOURS,
 ) -> nbformat.NotebookNode:
     """Join the present text with the stored outputs, render cards and banners, fold the code, say
     below the title when the page was made and at its end how to repeat it.
 
-    Needs no kernel. `judged` are the claims with what the run has measured; `record(name)` loads a
-    record; `widgets` are the interactive figures that have a script. Making the page of a page
+    Needs no kernel. `ending` holds the text and the run; `judged` are the claims with what the run
+    has measured; `record(name)` loads a record; `widgets` are the interactive figures that have a
+    script, and `colours` those of figures as the settings name them. Making the page of a page
     changes nothing. Raises WorkflowError if the run has other cells than the text, a tag would hide
     a card, or an interactive figure has no script.
     """
+    notebook, result = ending.notebook, ending.result
     page = copy.deepcopy(notebook.node)
-    chapter = Cited(book, notebook.name, notebook.title, result.started[:4])
     ran, defaults = written_cells(executed), code_cells(page)[0]
     if len(ran) != len(code_cells(page)):
         raise WorkflowError(
@@ -94,17 +69,26 @@ def make_page(
         _check_shown(notebook.name, cell, stored)
         cell["outputs"] = [_drawn(output, result, judged, record) for output in stored.outputs]
         cell["execution_count"] = stored.execution_count
-    load_widgets(page, widgets, notebook.name, book.settings.colours)
+    load_widgets(page, widgets, notebook.name, colours)
     # the values that ran are those of the next cell, which a reader sees as a table
     below = page.cells.index(defaults) + 1
     page.cells[below:below] = [cell for cell in code_cells(executed) if is_injected(cell)]
-    page.cells = fold_code(page.cells)
+    hide_code(page.cells)
     gather_cards(page.cells, judged)
-    page.cells = add_ending(page.cells, notebook, result, chapter, source)
+    page.cells = add_ending(page.cells, ending)
     insert_below_title(page, render("made.md", result), notebook.name)
-    finish(page, executed)
-    inline_figures(page, book.settings.colours)
+    _finish(page, executed)
+    inline_figures(page, colours)
     return page
+
+
+def _finish(page: nbformat.NotebookNode, executed: nbformat.NotebookNode) -> None:
+    """Give a page the kernel of its run, and its cells their names."""
+    page.metadata.pop("ntp", None)
+    page.metadata["kernelspec"] = executed.metadata["kernelspec"]
+    page.metadata["language_info"] = executed.metadata.get("language_info", {})
+    for index, cell in enumerate(page.cells):
+        cell["id"] = f"cell-{index:03d}"
 
 
 def _check_shown(name: str, cell: nbformat.NotebookNode, source: nbformat.NotebookNode) -> None:

@@ -10,7 +10,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.workflow.chapters.downloads import FOLDER as FILES
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES
 from ntpcompanion.workflow.claims.formatting import in_myst, mathematics
 from ntpcompanion.workflow.claims.verdict import tally
@@ -46,7 +45,7 @@ def _environment() -> Any:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals |= {"KINDS": KINDS, "BASES": BASES, "SCOPES": SCOPES, "FILES": FILES}
+    made.globals |= {"KINDS": KINDS, "BASES": BASES, "SCOPES": SCOPES}
     made.filters["math"] = lambda text: Markup(mathematics(str(text)))
     made.filters["myst"] = lambda text: Markup(in_myst(" ".join(text.split())))
     made.filters["tally"] = tally

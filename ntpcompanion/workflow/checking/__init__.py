@@ -3,5 +3,5 @@
 - `baselines`: the stored numbers
 - `value_comparison`: measured values against the baseline, verdicts against those expected
 - `check_report`: stored results compared with their baseline, and what was found
-- `formats`: the same as annotations of GitHub and Markdown
+- `formats`: the same as Markdown and as data
 """

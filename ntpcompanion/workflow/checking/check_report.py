@@ -1,18 +1,14 @@
 """The stored runs of a profile compared with its baseline: what was found, and what to do."""
 
-import functools
-import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.checking import baselines
 from ntpcompanion.workflow.checking.baselines import Baselines, input_key
 from ntpcompanion.workflow.checking.value_comparison import Finding, Kind, compare
-from ntpcompanion.workflow.claims.claims import load_claims
+from ntpcompanion.workflow.claims.claims import Claim, load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
 from ntpcompanion.workflow.running.results import Result
@@ -69,9 +65,7 @@ def check_results(project: Project, results: Mapping[str, Result], profile: str)
     baseline cannot be read.
     """
     stored = baselines.read_baseline(project.baseline(profile))
-    measured = [item for result in results.values() for item in result.measurements]
-    judged = judged_claims(load_claims(project), measured, profile)
-    return make_report(project, results, judged, stored, profile)
+    return make_report(load_claims(project), results, stored, profile)
 
 
 def accept(project: Project, results: Mapping[str, Result], profile: str) -> Path:
@@ -85,31 +79,16 @@ def accept(project: Project, results: Mapping[str, Result], profile: str) -> Pat
 
 
 def make_report(
-    project: Project,
-    results: Mapping[str, Result],
-    judged: Mapping[str, JudgedClaim],
-    stored: Baselines,
-    profile: str,
+    claims: Mapping[str, Claim], results: Mapping[str, Result], stored: Baselines, profile: str
 ) -> Report:
     """The report of a comparison of runs with stored values."""
-
-    @functools.cache
-    def lines(file: Path) -> list[str]:
-        try:
-            return read_text(file).split("\n")
-        except WorkflowError:
-            return []
-
-    def placed(finding: Finding) -> Finding:
-        file = project.notebooks / f"{finding.notebook}.md"
-        line = line_of(lines(file), finding.claim) if finding.claim else 1
-        return replace(finding, file=file.relative_to(project.root).as_posix(), line=line)
-
+    items = [item for result in results.values() for item in result.measurements]
+    judged = judged_claims(claims, items, profile)
     before = [stored.get(input_key(result), {}) for result in results.values()]
     return Report(
         profile=profile,
-        values=sum(len(result.measurements) for result in results.values()),
-        findings=list(map(placed, compare(results, judged, stored, profile))),
+        values=len(items),
+        findings=compare(results, judged, stored, profile),
         claims={
             name: one
             for name, one in judged.items()
@@ -117,13 +96,3 @@ def make_report(
         },
         stored={claim: item for items in before for claim, item in items.items()},
     )
-
-
-def line_of(lines: Sequence[str], claim: str) -> int:
-    """The line of a text notebook that names a claim, counted from 1: that of `measure` before any
-    other, such as one of a table over which a cell loops. 1 where there is none.
-    """
-    named = [
-        n for n, line in enumerate(lines, 1) if re.search(f"[\"']{re.escape(claim)}[\"']", line)
-    ]
-    return min(named, key=lambda n: "measure(" not in lines[n - 1], default=1)

@@ -1,4 +1,4 @@
-"""The report of a check as hosts of repositories read it: annotations, Markdown, and data."""
+"""The report of a check as Markdown, for a pull request, and as data."""
 
 import dataclasses
 import json
@@ -6,53 +6,13 @@ import os
 import re
 from pathlib import Path
 
-from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import Report
 from ntpcompanion.workflow.checking.value_comparison import Finding
-from ntpcompanion.workflow.claims.formatting import number
-from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.formatting import show
 
 SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
 
 LIST_SHOWN = 3  # values of a claim about several
-_LEVELS = {"borderline": "warning", "not compared": "notice"}
-
-
-def annotations(report: Report, folder: str = "") -> list[str]:
-    """Workflow commands of GitHub, one for each finding, that mark the line of its `measure` call.
-
-    `folder` is where the project lies in its repository. GitHub shows ten errors and ten warnings
-    of a step; the summary has them all.
-    """
-    if report.error is not None:
-        return [f"::error title=ntpcompanion check::{_data(report.error)}"]
-    return [_annotation(finding, report, folder) for finding in report.findings]
-
-
-def folder_of(project: Project) -> str:
-    """Where a project lies in the repository that GitHub has checked out."""
-    workspace = os.environ.get("GITHUB_WORKSPACE")
-    if not workspace or not project.root.is_relative_to(Path(workspace).resolve()):
-        return ""
-    folder = project.root.relative_to(Path(workspace).resolve()).as_posix()
-    return "" if folder == "." else folder
-
-
-def _annotation(finding: Finding, report: Report, folder: str) -> str:
-    level = _LEVELS.get(finding.kind, "error")
-    title = f"{finding.claim or finding.notebook}: {finding.kind} at profile {report.profile}"
-    file = f"{folder}/{finding.file}" if folder else finding.file
-    place = f"file={_property(file)},line={finding.line},title={_property(title)}"
-    message = f"{finding.text}\n{report.advice_on(finding)}".rstrip()
-    return f"::{level} {place}::{_data(message)}"
-
-
-def _data(text: str) -> str:
-    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def markdown(report: Report) -> str:
@@ -91,7 +51,7 @@ def _row(report: Report, faults: list[Finding]) -> str:
     """The row of a claim, or of one fault that concerns none."""
     first = faults[0]
     text = "<br>".join(_cell(fault.text.removeprefix(f"{fault.claim}: ")) for fault in faults)
-    name = f"`{first.claim or first.notebook}`<br>{first.file}:{first.line}"
+    name = f"`{first.claim or first.notebook}`<br>notebooks/{first.notebook}.md"
     one = report.claims.get(first.claim or "")
     if one is None:
         return f"| {name} | | | | {text} |"
@@ -99,22 +59,8 @@ def _row(report: Report, faults: list[Finding]) -> str:
     other = any(fault.kind == "verdict" for fault in faults)
     expected = f", expected {one.claim.expected_verdict}" if other else ""
     before, now = report.stored.get(one.claim.id), one.measurement
-    numbers = f"{_shown(before, now)} | {_shown(now, before)}"
+    numbers = " | ".join(show(item, LIST_SHOWN) if item else "–" for item in (before, now))
     return f"| {name} | {numbers} | {one.verdict}{expected} | {text} |"
-
-
-def _shown(item: Measurement | None, other: Measurement | None) -> str:
-    """The values, each with the digits that tell it from its counterpart."""
-    if item is None:
-        return "–"
-    others = other.values if other and len(other.values) == len(item.values) else item.values
-    texts = [
-        number(v, e) if v == o or e or number(v, e) != number(o, e) else f"{v:.10g}"
-        for v, e, o in zip(item.values, item.errors, others, strict=True)
-    ]
-    if len(texts) > LIST_SHOWN:
-        texts = [*texts[: LIST_SHOWN - 1], "…", texts[-1]]
-    return ", ".join(texts)
 
 
 def _cell(text: str) -> str:

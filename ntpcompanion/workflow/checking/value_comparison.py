@@ -27,17 +27,12 @@ UNMOVED = "borderline: the number has not moved"
 
 @dataclass(frozen=True)
 class Finding:
-    """What a comparison has to say about one claim, or about a notebook (then `claim` is None), and
-    the place that it points at: the text notebook, relative to the folder of the project, and the
-    line that names the claim.
-    """
+    """What a comparison has to say about one claim, or about a notebook (then `claim` is None)."""
 
     kind: Kind
     notebook: str
     claim: str | None
     text: str
-    file: str = ""
-    line: int = 1
 
     @property
     def fault(self) -> bool:

@@ -67,22 +67,6 @@ class JudgedClaim:
             f"#{self.anchor}" if self.measurement else ""
         )
 
-    @property
-    def effect(self) -> float | None:
-        """Distance of one number from the nearer edge of what is expected, in units of the expected
-        number or of its tolerance; None for several numbers, and without such a unit.
-        """
-        if (
-            self.expectation is None
-            or self.measurement is None
-            or len(self.measurement.values) != 1
-        ):
-            return None
-        bounds = map(abs, self.expectation.bounds)
-        unit = getattr(self.expectation, "within", None) or max(bounds, default=0.0)
-        smallest = min(s.value for s in _slacks(self.claim, self.expectation, self.measurement))
-        return smallest / unit if unit else None
-
 
 def judged_claims(
     claims: Mapping[str, Claim], measurements: Iterable[Measurement], profile: str

@@ -114,7 +114,6 @@ def check(
     update: options.Update = False,
     summary: options.SummaryFile = None,
     json: options.JsonFile = None,
-    annotate: options.Annotate = None,
 ) -> None:
     """Compare measured values with the stored baseline and verdicts with those expected; exit 1 if
     one moved.
@@ -134,7 +133,7 @@ def check(
     def results() -> dict[str, Result]:
         return build.current_results(chosen_runs(project, profile, (), parameter or ()))
 
-    terminal_checks.check(project, profile, results, summary, json, annotate, update)
+    terminal_checks.check(project, profile, results, summary, json, update)
 
 
 @app.command()
@@ -216,9 +215,7 @@ def doctor() -> None:
     """Say what is wrong with this environment and machine, and how to fix it; exit 1 if the book
     could not be made.
     """
-    project = Project.find()
-    with terminal.working("Looking at packages, kernel, folders and browser ..."):
-        checks = examine(project)
+    checks = examine(Project.find())
     terminal_checks.show_checks(checks)
     if any(check.state == "fault" for check in checks):
         raise typer.Exit(1)
@@ -226,13 +223,9 @@ def doctor() -> None:
 
 @app.command()
 @terminal.sentences
-def init(
-    folder: options.NewFolder,
-    package: options.NewPackage = PACKAGE,
-    title: options.NewTitle = None,
-) -> None:
+def init(folder: options.NewFolder, package: options.NewPackage = PACKAGE) -> None:
     """Make a small book of your own, which builds: a notebook, a claim, a package and tests."""
-    terminal.say(*next_steps(new_book(folder, package, title)))
+    terminal.say(*next_steps(new_book(folder, package)))
 
 
 @app.command()

@@ -60,14 +60,6 @@ JsonFile = Annotated[
     Path | None,
     typer.Option("--json", metavar="FILE", help="Write findings and verdicts as JSON."),
 ]
-Annotate = Annotated[
-    bool | None,
-    typer.Option(
-        "--annotate/--no-annotate",
-        help="Print annotations of GitHub (default: where GITHUB_ACTIONS is set).",
-        show_default=False,
-    ),
-]
 RecordName = Annotated[str | None, typer.Argument(help="An entry of book/records/plans.yml.")]
 Queue = Annotated[
     bool, typer.Option("--queue", help="The next plan that waits for a GPU and has no record.")
@@ -110,8 +102,5 @@ TableFile = Annotated[
 ]
 NewFolder = Annotated[Path, typer.Argument(help="Where to: one that is empty or not there yet.")]
 NewPackage = Annotated[str, typer.Option(help="Its package.")]
-NewTitle = Annotated[
-    str | None, typer.Option(help="Its title (default: as the folder).", show_default=False)
-]
 Browser = Annotated[bool, typer.Option(help="Open a browser; else an address is printed.")]
 FirstPort = Annotated[int, typer.Option(help="Port on this machine; the next free one.")]

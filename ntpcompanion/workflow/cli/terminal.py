@@ -25,7 +25,6 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
-from rich.status import Status
 from rich.table import Column, Table
 
 import ntpcompanion
@@ -41,7 +40,6 @@ from ntpcompanion.workflow.records.making import (
 )
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running import freshness
-from ntpcompanion.workflow.running.history import present_commit
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, present_parts, stale_reasons, unused_defaults
 from ntpcompanion.workflow.sweeps import campaign
@@ -104,18 +102,9 @@ def say(*lines: str, console: Console | None = None) -> None:
 
 @sentences
 def show_version() -> NoReturn:
-    """Print version, commit where the package is a clone, and Python; and stop."""
-    root = Path(ntpcompanion.__file__).resolve().parents[1]
-    # not of a repository in which some environment lies
-    commit = present_commit(Project(root)) if (root / ".git").exists() else ""
-    text = f"ntpcompanion {ntpcompanion.__version__}" + (f" (commit {commit})" if commit else "")
-    say(f"{text}, Python {platform.python_version()}")
+    """Print the versions of the package and of Python, and stop."""
+    say(f"ntpcompanion {ntpcompanion.__version__}, Python {platform.python_version()}")
     raise typer.Exit
-
-
-def working(text: str) -> Status:
-    """A context in which a terminal shows that something is being done."""
-    return Console(stderr=True).status(text)
 
 
 def bars() -> Progress:

@@ -1,4 +1,4 @@
 """What is wrong with an environment or a machine, and how to fix it.
 
-- `doctor_report`: every check, in order, and how it is shown
+- `doctor_report`: every check, in order
 """

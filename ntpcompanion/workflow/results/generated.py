@@ -5,21 +5,25 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.results.landing import (
+    LANDING,
+    Landing,
     LandingPage,
     landing_page,
-    read_landing,
     read_parts,
 )
 from ntpcompanion.workflow.results.ledger import Ledger, ledger_csv, ledger_json, ledger_row
 from ntpcompanion.workflow.results.stated_results import (
+    QUESTIONS,
+    STATED,
+    Listed,
+    Question,
     answered,
     chapters_that_state,
     placed,
-    read_questions,
-    read_stated,
 )
 from ntpcompanion.workflow.results.status import Status, record_rows
 from ntpcompanion.workflow.results.views import View
@@ -43,11 +47,11 @@ def write_generated(
         "_data/ledger.json": ledger_json(rows, view.results, view.profile),
         "_data/ledger.csv": ledger_csv(rows),
     }
-    if (stated := read_stated(project)) is not None:
+    if (stated := read_optional(project.book / STATED, Listed)) is not None:
         texts["_statements.md"] = render("statements.md", placed(stated, view))
-    if (questions := read_questions(project)) is not None:
+    if (questions := read_optional(project.book / QUESTIONS, list[Question])) is not None:
         texts["_open_questions.md"] = render("open_questions.md", answered(questions, view))
-    if (landing := read_landing(project)) is not None:
+    if (landing := read_optional(project.book / LANDING, Landing)) is not None:
         parts = read_parts(project)
         texts |= landing_page(LandingPage(**vars(view), landing=landing, parts=parts))
     for name, text in texts.items():

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.chapters.cards import Card
 from ntpcompanion.workflow.chapters.figures import SVG_MIME
@@ -35,6 +34,9 @@ class Finding(BaseModel):
     number: str
     figure: str
     shows: str
+
+
+LANDING = "landing.yml"
 
 
 class Landing(BaseModel):
@@ -66,27 +68,19 @@ class Shown(NamedTuple):
     chapter: str
 
 
-def read_landing(project: Project) -> Landing | None:
-    """The content of `book/landing.yml`; None where there is none. Raises WorkflowError naming what
-    does not fit.
-    """
-    landing: Landing | None = read_optional(project.book / "landing.yml", Landing)
-    return landing
-
-
 def read_parts(project: Project) -> dict[str, list[str]]:
     """The notebooks of each part of the table of contents, by the caption of the part."""
     toc = read_yaml(project.book / "_toc.yml")
     parts = toc.get("parts", []) if isinstance(toc, dict) else []
-    files = {
+    names = {
         part.get("caption", ""): [item["file"] for item in part.get("chapters", [])]
         for part in parts
     }
-    notebooks = {
-        caption: [name.removeprefix(CHAPTERS) for name in names if name.startswith(CHAPTERS)]
-        for caption, names in files.items()
+    return {
+        caption: chapters
+        for caption, files in names.items()
+        if (chapters := [name[len(CHAPTERS) :] for name in files if name.startswith(CHAPTERS)])
     }
-    return {caption: names for caption, names in notebooks.items() if names}
 
 
 def landing_page(page: LandingPage) -> dict[str, str]:

@@ -8,22 +8,14 @@ import io
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from itertools import chain
 from typing import Any
 
-from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, result_order
 from ntpcompanion.workflow.claims.intervals import half_widths
 from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
 from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 
-SORTS = {
-    "result": "paper result",
-    "effect": "effect, misses first",
-    "effect-down": "effect, clearest first",
-    "locator": "locator",
-}
 OF_CLAIM = ("id", "paper", "result", "locator", "kind", "basis", "scope")
 OF_RUN = ("started", "seconds", "key", "parameters", "hardware", "versions")
 Row = dict[str, Any]
@@ -43,20 +35,8 @@ class Ledger(View):
         return Counter((one.claim.kind, one.verdict) for one in self.judged.values())
 
     @property
-    def machines(self) -> str:
-        """The beginning of a sentence on where and when it was measured."""
-        made: dict[str, list[str]] = {}
-        for result in self.results.values():
-            made.setdefault(hardware_line(result.hardware), []).append(result.started[:10])
-        lines = [
-            f"{machine} ({' to '.join(sorted({min(dates), max(dates)}))})"
-            for machine, dates in made.items()
-        ]
-        return f"Measured on {'; '.join(lines)}, " if lines else "Nothing was measured yet, "
-
-    @property
     def selects(self) -> list[tuple[str, str, dict[str, str]]]:
-        """Name, label and options of the filters, and of the order."""
+        """Name, label and options of the filters."""
         claims = [one.claim for one in self.judged.values()]
         names = {key: paper.name for key, paper in self.papers.items()}
         choices: list[tuple[str, str, dict[str, str]]] = [
@@ -67,8 +47,7 @@ class Ledger(View):
             ("verdict", "Verdict", {verdict: verdict for verdict in self.verdicts}),
             ("basis", "Read from", BASES),
         ]
-        filters = [(name, label, {"": "all", **options}) for name, label, options in choices]
-        return [*filters, ("sort", "Sort by", SORTS)]
+        return [(name, label, {"": "all", **options}) for name, label, options in choices]
 
     @property
     def groups(self) -> dict[str, dict[str, list[JudgedClaim]]]:
@@ -81,12 +60,6 @@ class Ledger(View):
             paper: {result: results[result] for result in sorted(results, key=result_order)}
             for paper, results in papers.items()
         }
-
-    @property
-    def order(self) -> dict[str, int]:
-        """The place of each claim on the page."""
-        groups = [rows for results in self.groups.values() for rows in results.values()]
-        return {one.claim.id: place for place, one in enumerate(chain.from_iterable(groups))}
 
 
 def ledger_row(judged: JudgedClaim) -> Row:
@@ -114,7 +87,6 @@ def ledger_row(judged: JudgedClaim) -> Row:
         "high": [value + width for value, width in ends],
         "replicates": item.replicates if item else None,
         "seed": item.seed if item else None,
-        "effect": judged.effect,
         "records": list(item.records) if item else [],
     }
 

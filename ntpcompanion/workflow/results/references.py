@@ -1,36 +1,21 @@
 """The papers of the bibliography, by the few words that a filter or a heading shows."""
 
 import re
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.texts import read_text
 
 _MATH = re.compile(r"\$[^$]+\$")
-# the codec knows no accent on a letter without its dot
-_DOTLESS = re.compile(r"(\\['`^\"~=.uvHc])\s*(?:\{\s*\\([ij])\s*\}|\\([ij])(?![a-zA-Z]))")
 _COMMAND = re.compile(r"\\[a-zA-Z]+\s*")
 
 
-@dataclass(frozen=True)
-class Paper:
-    """An entry of the bibliography: surnames of the `authors`, and whether there are `others`."""
+class Paper(NamedTuple):
+    """An entry of the bibliography: its short name, `Someone et al. 2023`, and its title."""
 
-    key: str
+    name: str
     title: str
-    authors: tuple[str, ...]
-    year: str
-    others: bool = False
-
-    @property
-    def name(self) -> str:
-        """`Someone et al. 2023`."""
-        names = " and ".join(self.authors) or self.key
-        if len(self.authors) > 2 or (self.authors and self.others):
-            names = f"{self.authors[0]} et al."
-        return f"{names} {self.year}".strip()
 
 
 def read_papers(project: Project) -> dict[str, Paper]:
@@ -59,24 +44,20 @@ def read_papers(project: Project) -> dict[str, Paper]:
 
 def _paper(key: str, entry: Any) -> Paper:
     """The paper of an entry, a pybtex.database.Entry."""
-    fields = {name.lower(): text for name, text in entry.fields.items()}
     people = entry.persons.get("author") or entry.persons.get("editor") or []
-    named = [person for person in people if str(person) != "others"]
-    return Paper(
-        key,
-        title=plain_text(fields.get("title", "")) or key,
-        authors=tuple(map(_surname, named)),
-        year=plain_text(fields.get("year", "") or fields.get("date", "")[:4]),
-        others=len(named) < len(people),
-    )
+    surnames = [
+        _plain(" ".join([*person.prelast_names, *person.last_names]))
+        for person in people
+        if str(person) != "others"
+    ]
+    names = " and ".join(surnames) or key
+    if len(people) > 2 or len(surnames) < len(people):
+        names = f"{surnames[0]} et al."
+    year = _plain(entry.fields.get("year", "") or entry.fields.get("date", "")[:4])
+    return Paper(f"{names} {year}".strip(), _plain(entry.fields.get("title", "")) or key)
 
 
-def _surname(person: Any) -> str:
-    """The surname of a pybtex.database.Person, with its particles."""
-    return plain_text(" ".join([*person.prelast_names, *person.last_names]))
-
-
-def plain_text(latex: str) -> str:
+def _plain(latex: str) -> str:
     """A text of LaTeX in Unicode, without braces and commands; formulas between dollar signs stay
     as they are, and so does a text whose braces do not match.
     """
@@ -84,9 +65,8 @@ def plain_text(latex: str) -> str:
     from pybtex.richtext import Text
 
     formulas = _MATH.findall(latex)
-    marked = _DOTLESS.sub(lambda accent: f"{accent[1]}{{{accent[2] or accent[3]}}}", latex)
     try:
-        text = Text.from_latex(_MATH.sub("\ue000", marked)).render_as("text")
+        text = Text.from_latex(_MATH.sub("\ue000", latex)).render_as("text")
     except PybtexError:
         return latex
     text = " ".join(_COMMAND.sub("", text).split())

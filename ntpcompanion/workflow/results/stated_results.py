@@ -11,8 +11,6 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.chapters.numbering import papers_number
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
@@ -94,22 +92,6 @@ def _of_notebook(notebook: Notebook) -> Iterator[Statement]:
             for kind, title, label in _OPENING.findall(cell.source):
                 bare, papers = papers_number(title.strip())
                 yield Statement(kind, bare, papers or "", label, notebook.name)
-
-
-def read_stated(project: Project) -> Listed | None:
-    """The content of `book/statements.yml`; None where there is none. Raises WorkflowError naming
-    what does not fit.
-    """
-    listed: Listed | None = read_optional(project.book / STATED, Listed)
-    return listed
-
-
-def read_questions(project: Project) -> list[Question] | None:
-    """The content of `book/open_questions.yml`; None where there is none. Raises WorkflowError
-    naming what does not fit.
-    """
-    questions: list[Question] | None = read_optional(project.book / QUESTIONS, list[Question])
-    return questions
 
 
 def placed(stated: Listed, view: View) -> list[tuple[str, list[Placed]]]:

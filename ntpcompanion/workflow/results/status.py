@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from ntpcompanion.workflow.base.files import canonical_json
@@ -46,11 +47,8 @@ class RecordRow:
 
     @property
     def computing(self) -> str:
-        """`42 s`, `7 min` or `3.2 h`."""
-        seconds = self.stored["seconds"]
-        if seconds < 120:
-            return f"{seconds:.0f} s"
-        return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
+        """Hours, minutes and seconds, such as `0:07:12`."""
+        return str(timedelta(seconds=round(self.stored["seconds"])))
 
     @property
     def machine(self) -> str:

@@ -9,25 +9,25 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+import nbformat
+
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import files_below
+from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.citation import read_book
 from ntpcompanion.workflow.chapters.pages import make_chapter
 from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
-from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults, toc_pages
+from ntpcompanion.workflow.claims.verdict import judged_claims
+from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
 from ntpcompanion.workflow.results.references import read_papers
 from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
-from ntpcompanion.workflow.site.marks import Mark, chapter_marks, prose_marks, site_faults
+from ntpcompanion.workflow.site.marks import Mark, chapter_marks, site_faults
 from ntpcompanion.workflow.site.render import publish, render
-from ntpcompanion.workflow.site.unchanged import commit_of
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
@@ -49,13 +49,13 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
 
 
 class Prepared(NamedTuple):
-    """The folder that Jupyter Book is to build, the judged claims, and by page the marks of
-    verdicts that were written for it.
+    """The folder that Jupyter Book is to build, by chapter the marks of verdicts that were written
+    for it, and by name the texts that other pages include.
     """
 
     source: Path
-    judged: dict[str, JudgedClaim]
     marks: dict[str, Counter[Mark]]
+    texts: dict[str, str]
 
 
 def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
@@ -80,13 +80,11 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     judged = judged_claims(claims, measurements, profile)
     # many cards show one record, which takes a while to check
     record = functools.cache(lambda name: load_record(project, name))
-    book, chapters = read_book(project), source / "chapters"
     widgets, pages = known_widgets(project.book), {}
     for run in runs:
-        name, commit = run.notebook.name, commit_of(project, run.notebook.path)
-        chapter = make_chapter(run, results[name], judged, record, book, widgets, commit)
-        chapter.write(chapters)
-        pages[name] = chapter.page
+        name = run.notebook.name
+        pages[name] = make_chapter(run, results[name], judged, record, widgets)
+        write_atomically(source / "chapters" / f"{name}.ipynb", nbformat.writes(pages[name]))
     papers = read_papers(project)
     view = View(
         profile=profile, judged=judged, results=results, notebooks=notebooks, papers=papers,
@@ -94,7 +92,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     )  # fmt: skip
     texts = write_generated(project, source, view, record)
     marks = {f"{CHAPTERS}{name}": chapter_marks(page) for name, page in pages.items()}
-    return Prepared(source, judged, marks | prose_marks(source, toc_pages(project), texts))
+    return Prepared(source, marks, texts)
 
 
 def build_site(
@@ -104,10 +102,10 @@ def build_site(
     site is published, which sources have changed. Raises WorkflowError with the faults of its
     sources or of the site, and with what Jupyter Book complains of; the old site then stays.
     """
-    source, judged, marks = prepare_pages(project, runs, profile)
+    source, marks, texts = prepare_pages(project, runs, profile)
     html = project.html(profile)
     made = render(project, source, html)
-    if faults := site_faults(project, made, judged, marks) or check():
+    if faults := site_faults(project, made, marks, texts) or check():
         raise WorkflowError(
             "The site was built, but:\n" + "\n".join(faults) + "\nThe old site, if any, stays."
         )
@@ -119,9 +117,5 @@ def _staged_copy(project: Project, profile: str) -> Path:
     """A copy of the book folder without its chapters."""
     target = project.staged(profile)
     shutil.rmtree(target, ignore_errors=True)
-    for path in files_below(project.book):
-        if not path.is_relative_to(project.book / "chapters"):
-            copy = target / path.relative_to(project.book)
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(path, copy)
+    shutil.copytree(project.book, target, ignore=shutil.ignore_patterns("chapters"))
     return target

@@ -7,7 +7,7 @@ from typing import Any
 
 ASSETS = Path(__file__).with_name("assets")
 STYLES = ("type.css", "companion.css", "cards.css")
-SCRIPTS = ("page.js", "tips.js", "formulas.js")
+SCRIPTS = ("page.js", "formulas.js")
 LATE = 800  # after those of the theme and of other extensions, as if `_config.yml` named them
 
 

@@ -8,18 +8,17 @@ there.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from html import unescape
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from xml.etree.ElementTree import Element
 
 import nbformat
 
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
-from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
+from ntpcompanion.workflow.claims.verdict import VERDICTS
 from ntpcompanion.workflow.notebooks.cells import tags
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
 
@@ -38,14 +37,16 @@ HIDING = {
     "canvas", "datalist", "dialog", "iframe", "noscript", "object", "option", "script", "select",
     "style", "svg", "template", "textarea", "title", "video",
 }  # fmt: skip
-# the classes that Sphinx, MyST-NB and we give to what holds the card of a cell
+# the classes that Sphinx, MyST-NB and we give to what holds the card of a cell, or a row
 _AROUND = re.compile(
     r"docutils|container|cell|cell_\w+|output|text_html|tag_[\w-]+|(tex2jax|mathjax)_\w+"
-    r"|ntp-fold|ntp-aside"
+    r"|ntp-(fold|aside|ledger|paper|group|scroll)"
 )
 _DATA = re.compile(r"application/([\w.+-]*\+)?json|math/\w+|text/plain")
 # the scripts and styles that we load where they are needed
 _OURS = re.compile(r"(\.\./)?_static/((ledger|landing)\.(css|js)|widgets/\w+\.(css|js))")
+# what pandas writes into each of its tables
+_PANDAS = re.compile(r"(\s*\.dataframe [\w\s:-]+\{[\w\s:;-]*\})+\s*")
 _RAW = re.compile(r"^````\{raw\} html\n(.*?)\n````$", re.MULTILINE | re.DOTALL)
 
 
@@ -61,17 +62,14 @@ class Mark(NamedTuple):
 
 @dataclass
 class Seen:
-    """What a page shows: its `marks`, those of them that nothing around them `hides`, the ids of
-    all other elements, and of those that hold a mark; and what is typed there that may change how
-    marks look.
+    """What a page shows: its `marks`, those of them that something around them hides, the ids of
+    all other elements, and what is typed there that may change how marks look.
     """
 
     marks: Counter[Mark] = field(default_factory=Counter)
     hidden: Counter[Mark] = field(default_factory=Counter)
     ids: set[str] = field(default_factory=set)
-    holders: set[str] = field(default_factory=set)
     active: list[str] = field(default_factory=list)
-    styles: list[str] = field(default_factory=list)
 
 
 def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
@@ -88,31 +86,15 @@ def chapter_marks(page: nbformat.NotebookNode) -> Counter[Mark]:
     return sum(map(marks_of, drawn), Counter())
 
 
-def prose_marks(
-    source: Path, pages: Iterable[str], texts: Mapping[str, str]
-) -> dict[str, Counter[Mark]]:
-    """The marks that each page of the book folder `source` may show: those of the generated `texts`
-    that it includes.
-    """
-    known = {name: marks_of_text(text) for name, text in texts.items() if name.endswith(".md")}
-    allowed = {}
-    for page in pages:
-        path = source / f"{page}.md"
-        text = path.read_text(encoding="utf-8") if path.is_file() else ""
-        included = [each for name, each in known.items() if f"chapters/{name}" in text]
-        allowed[page] = sum(included, Counter[Mark]())
-    return {page: each for page, each in allowed.items() if not page.startswith(CHAPTERS)}
-
-
 def site_faults(
     project: Project,
     html: Path,
-    judged: Mapping[str, JudgedClaim],
-    expected: Mapping[str, Mapping[Mark, int]],
+    chapters: Mapping[str, Mapping[Mark, int]],
+    texts: Mapping[str, str],
 ) -> list[str]:
-    """Pages of the table of contents that are missing or cut short, measured numbers that their
-    page does not show, and marks of verdicts that a page lacks or that are not the `expected` ones
-    of it.
+    """Pages of the table of contents that are missing or cut short, and marks of verdicts, with
+    the numbers that they are about, that a page lacks or that are not its own: those of `chapters`,
+    by page, and elsewhere those of the generated `texts`, by name.
     """
     faults = [
         f"{page}.html is missing or cut short"
@@ -121,29 +103,20 @@ def site_faults(
     ]
     if not _raw(html / "index.html"):
         faults.append("index.html is missing or empty")
-    names = {one.claim.notebook for one in judged.values()}
-    texts = {page: _text(html / page) for page in [f"chapters/{name}.html" for name in names]}
-    ledger = _text(html / "ledger.html")
-    for one in judged.values():
-        page = f"chapters/{one.claim.notebook}.html"
-        faults += [
-            f"{where} does not show {one.claim.id} = {one.number}"
-            for where, text in ((page, texts[page]), ("ledger.html", ledger))
-            if one.measurement and one.number not in text
-        ]
+    made = {name: marks_of_text(text) for name, text in texts.items() if name.endswith(".md")}
+    elsewhere = sum(made.values(), Counter[Mark]())
     for path in sorted(html.rglob("*.html")):
         page = path.relative_to(html).with_suffix("").as_posix()
-        of_page = page_faults(_raw(path), expected.get(page, {}), chapter=page.startswith(CHAPTERS))
+        if page.startswith(CHAPTERS):
+            of_page = page_faults(_raw(path), chapters.get(page, {}))
+        else:
+            of_page = page_faults(_raw(path), made.get(f"_{page}.md", {}), elsewhere)
         faults += [f"{page}.html {fault}" for fault in of_page]
     return faults
 
 
 def _raw(page: Path) -> str:
     return page.read_text(encoding="utf-8") if page.is_file() else ""
-
-
-def _text(page: Path) -> str:
-    return re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", "", _raw(page))))
 
 
 def marks_of(html: str) -> Counter[Mark]:
@@ -157,26 +130,28 @@ def marks_of_text(text: str) -> Counter[Mark]:
     return sum(map(marks_of, [*_RAW.findall(text), *lines]), Counter())
 
 
-def page_faults(html: str, expected: Mapping[Mark, int], *, chapter: bool) -> list[str]:
+def page_faults(
+    html: str, expected: Mapping[Mark, int], elsewhere: Mapping[Mark, int] | None = None
+) -> list[str]:
     """What is wrong with the marks of a page of the site, whose own marks are the `expected` ones:
     those that it lacks or hides, those that this build has not made, and what could draw or change
-    one. A chapter shows each as often as expected; other pages may repeat them.
+    one. A chapter shows each as often as expected; other pages may show those `elsewhere`, too.
     """
     seen = _look(html.replace("</article>", f"<{END}></{END}></article>"))
     faults = []
     for mark in expected:
-        if chapter and seen.marks[mark] - seen.hidden[mark] < expected[mark]:
+        if seen.marks[mark] - seen.hidden[mark] < expected[mark]:
             hidden = ", or hides it in what is typed around it" if seen.hidden[mark] else ""
             faults.append(f"lacks the card {_named(mark)}{hidden}")
     for mark, count in seen.marks.items():
-        if count > expected.get(mark, 0) and (chapter or mark not in expected):
+        if count > expected.get(mark, 0) and mark not in (elsewhere or ()):
             faults.append(
                 f"shows a card {_named(mark)} that no stored run has measured for it. Cards are "
                 "made by `measure`: take away what is typed in a text or put out by a cell"
             )
-    anchors = {mark.anchor for mark in expected if mark.anchor} & seen.ids
+    anchors = {mark.anchor for mark in [*expected, *(elsewhere or ())] if mark.anchor} & seen.ids
     faults += [f"has another element with the id {anchor!r} of a card" for anchor in anchors]
-    return faults + seen.active + _style_faults(seen)
+    return faults + seen.active
 
 
 def _named(mark: Mark) -> str:
@@ -226,18 +201,13 @@ def _note(element: Element, above: tuple[Element, ...], seen: Seen, *, inside: b
         )
         seen.marks[mark] += 1
         seen.hidden[mark] += any(map(_hides, above)) or _is_veiled(element)
-        seen.holders |= {mark.anchor, *(each.get("id", "") for each in above)}
         # nothing that runs may stand in a mark either
         parts: list[Element] = list(element.iter())
     else:
         seen.ids.add(element.get("id", ""))
         parts = [element]
     if inside:
-        for part in parts:
-            if words := _runs(part):
-                seen.active.append(words)
-            if _tag(part) == "style":
-                seen.styles.append("".join(_texts(part)))
+        seen.active += filter(None, map(_runs, parts))
 
 
 def _texts(element: Element) -> Iterator[str]:
@@ -286,55 +256,9 @@ def _runs(element: Element) -> str:
         return f"has a script, which could draw a card. {way}"
     if tag in ("base", "meta") or (tag == "link" and not is_ours) or "srcdoc" in attributes:
         return f"has a <{tag}> that could change how cards look. {way}"
+    if tag == "style" and not _PANDAS.fullmatch("".join(_texts(element))):
+        return (
+            "has a stylesheet, which could change how cards look. Put it into book/assets, and its "
+            "name under `html_css_files` in _config.yml"
+        )
     return ""
-
-
-def _style_faults(seen: Seen) -> list[str]:
-    faults = []
-    for text in seen.styles:
-        if reach := _reaches(text, seen.holders):
-            faults.append(
-                f"has a stylesheet whose rule for {reach!r} could change how cards look: let each "
-                "selector begin with the id of your own element (`#id`), or put the stylesheet "
-                "into book/assets"
-            )
-    return faults
-
-
-def _reaches(text: str, holders: set[str]) -> str:
-    """The first selector of a stylesheet that may concern more than an element of its author;
-    nothing if there is none.
-    """
-    from tinycss2 import parse_rule_list, parse_stylesheet, serialize
-
-    waiting: list[Any] = parse_stylesheet(text, skip_comments=True, skip_whitespace=True)
-    while waiting:
-        rule = waiting.pop(0)
-        if rule.type == "at-rule" and rule.lower_at_keyword in ("media", "supports"):
-            waiting += parse_rule_list(rule.content or [], skip_comments=True, skip_whitespace=True)
-        elif rule.type != "qualified-rule":
-            return f"@{rule.at_keyword}" if rule.type == "at-rule" else str(rule.type)
-        # a rule inside of a rule may lead anywhere
-        elif not _is_own(rule.prelude, holders) or "{} block" in {t.type for t in rule.content}:
-            return str(serialize(rule.prelude)).strip()
-    return ""
-
-
-def _is_own(prelude: list[Any], holders: set[str]) -> bool:
-    """Whether each selector of a list begins with an id that holds no card, or is of pandas, and
-    stays below that element.
-    """
-    begins = True
-    tokens = [token for token in prelude if token.type != "comment"]
-    for index, token in enumerate(tokens):
-        if token.type == "literal" and token.value in ("~", "+", "|"):
-            return False
-        if token.type == "literal" and token.value == ",":
-            begins = True
-        elif begins and token.type != "whitespace":
-            following = tokens[index + 1] if index + 1 < len(tokens) else None
-            of_pandas = token.type == "literal" and getattr(following, "value", "") == "dataframe"
-            if not of_pandas and not (token.type == "hash" and token.value not in holders):
-                return False
-            begins = False
-    return True

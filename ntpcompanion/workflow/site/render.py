@@ -3,6 +3,7 @@
 import re
 import shutil
 import sys
+from importlib import import_module
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,9 +13,8 @@ from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.processes import Ended, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.site.markup_fixes import fix
-from ntpcompanion.workflow.site.previews import write_previews
 
-READERS = ("jupyter-book", "pybtex", "tinycss2", "tinyhtml5")
+READERS = ("jupyter_book", "pybtex", "sphinx-mathjax-offline", "tinyhtml5")
 # the API page shows docstrings of the present sources: what is imported before that is said is not
 # shown there
 START = """
@@ -44,7 +44,6 @@ def render(project: Project, source: Path, html: Path) -> Path:
         raise WorkflowError(f"Jupyter Book stopped with code {ended.code}:\n{messages}")
     made = output / "_build" / "html"
     _add_mathjax(made)
-    write_previews(made)
     finish_pages(made)
     return made
 
@@ -73,31 +72,23 @@ def require_jupyter_book_1() -> None:
     """Raises WorkflowError unless a Jupyter Book of version 1 is installed, and what reads the
     pages and the bibliography besides.
     """
-    absent = [name for name in READERS if find_spec(name.replace("-", "_")) is None]
-    if READERS[0] not in absent and int((installed := version(READERS[0])).split(".")[0]) > 1:
+    if absent := [name for name in READERS if find_spec(name) is None]:
+        raise WorkflowError(
+            f"{', '.join(absent)} is not installed. Run `pip install 'ntpcompanion[book]'`; "
+            "`ntpcompanion doctor` says which versions this book asks for."
+        )
+    if int((installed := version("jupyter-book")).split(".")[0]) > 1:
         raise WorkflowError(
             f"jupyter-book {installed} is installed: version 2 ignores `_config.yml`, builds "
             "nothing and exits 0. Install `jupyter-book<2`."
         )
-    if absent:
-        raise _absent(absent)
-
-
-def _absent(names: list[str]) -> WorkflowError:
-    return WorkflowError(
-        f"{', '.join(names)} is not installed. Run `pip install 'ntpcompanion[book]'`; "
-        "`ntpcompanion doctor` says which versions this book asks for."
-    )
 
 
 def _add_mathjax(html: Path) -> None:
     """MathJax and its fonts from the installed package `sphinx-mathjax-offline`: the book makes no
     request to the network.
     """
-    spec = find_spec("sphinx-mathjax-offline")
-    if spec is None or spec.origin is None:
-        raise _absent(["sphinx-mathjax-offline"])
-    packed = Path(spec.origin).parent / "static" / "mathjax"
+    packed = Path(str(import_module("sphinx-mathjax-offline").__file__)).parent / "static/mathjax"
     target = html / "_static" / "mathjax"
     fonts = Path("output", "chtml", "fonts", "woff-v2")
     shutil.copytree(packed / fonts, target / fonts)

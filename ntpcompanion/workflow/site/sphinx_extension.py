@@ -1,7 +1,6 @@
-"""A Sphinx extension: a page gets the paper's numbers beside its statements, the meanings of its
-symbols, and the fields of the experiments that it documents; and what pages were read from is
-noted, so that a build knows when that changes. `_config.yml` lists this module among the
-extensions.
+"""A Sphinx extension: a page gets the paper's numbers beside its statements, and the fields of the
+experiments that it documents; and what pages were read from is noted, so that a build knows when
+that changes. `_config.yml` lists this module among the extensions.
 """
 
 import json
@@ -10,9 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.files import hash_of
-from ntpcompanion.workflow.base.texts import read_text
 from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
-from ntpcompanion.workflow.chapters.symbols import read_notation, with_symbols
 from ntpcompanion.workflow.site.experiment_fields import add_fields
 
 FILE = "sources.json"  # beside the doctrees: the files that pages include, show or document
@@ -46,7 +43,4 @@ def _note_files(app: Any, env: Any) -> None:
 def _complete(app: Any, page: str, template: str, context: dict[str, Any], tree: Any) -> None:
     """What is written into the body of a page when all else of it is known."""
     if body := context.get("body"):
-        notation = Path(app.srcdir, "notation.md")
-        entries = read_notation(read_text(notation)) if notation.is_file() else []
-        body = with_symbols(with_papers_numbers(body), entries, page)
-        context["body"] = with_their_punctuation(body)
+        context["body"] = with_their_punctuation(with_papers_numbers(body))

@@ -21,7 +21,6 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_sealed,
 )
-from ntpcompanion.workflow.base.git import git
 from ntpcompanion.workflow.base.installed import installed_packages, library_states
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
@@ -78,16 +77,14 @@ def source_files(project: Project) -> list[Path]:
 
 
 def sources_digest(project: Project) -> str:
-    """One hash over all that a build starts from: its files, what git says of the notebooks,
-    Python, the installed packages and libraries, and the variables that the settings name.
+    """One hash over all that a build starts from: its files, Python, the installed packages and
+    libraries, and the variables that the settings name.
     """
     sources = digest_of(source_files(project))
     python = [sys.version, sys.prefix, installed_packages()]
     libraries = library_states(project.settings.libraries)
     variables = sorted((name, sha256(value)) for name, value in named(project).items())
-    return sha256(
-        canonical_json([sources, state_of_commits(project), python, libraries, variables])
-    )
+    return sha256(canonical_json([sources, python, libraries, variables]))
 
 
 def is_unchanged(project: Project, profile: str, sources: str) -> bool:
@@ -139,33 +136,3 @@ def _hashes(paths: Iterable[str]) -> dict[str, str]:
 
 def _note(project: Project, profile: str) -> Path:
     return doctrees(project.html(profile)).parents[1] / "unchanged.json"
-
-
-def state_of_commits(project: Project) -> list[str]:
-    """What `commit_of` follows from, for all notebooks at once: the present commit, and which of
-    them differ from it; empty where there is no git.
-    """
-    names = str(project.notebooks.relative_to(project.root))
-    try:
-        head = git(project.root, "rev-parse", "HEAD", limit=20)
-        changed = git(project.root, "status", "--porcelain", "--", names, limit=20)
-    except OSError:  # no git; a TimeoutError is one
-        return []
-    return [head.output, changed.output]
-
-
-def commit_of(project: Project, path: Path) -> str | None:
-    """The commit that last changed a file; None where there is no git or no commit of it, or where
-    the file differs from it.
-    """
-    name = path.relative_to(project.root).as_posix()
-    try:
-        # by content: `git status` can be made to overlook a file
-        stored = git(project.root, "rev-parse", "--verify", "--quiet", f"HEAD:./{name}", limit=20)
-        present = git(project.root, "hash-object", "--", name, limit=20)
-        last = git(project.root, "log", "-1", "--format=%H", "--", name, limit=20)
-    except OSError:  # no git; a TimeoutError is one
-        return None
-    if stored.code or stored.output != present.output or last.code:
-        return None
-    return last.output.strip() or None

@@ -1,4 +1,4 @@
-"""A small book that builds: a copy of the folder `template` under a name and title of its own."""
+"""A small book that builds: a copy of the folder `template`, with a package of its own name."""
 
 import importlib.util
 import json
@@ -16,29 +16,23 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import require_utf8, search_path
 
 TEMPLATE = Path(__file__).with_name("template")
-# what the template calls itself; both are words that stand nowhere else in it
-PACKAGE, TITLE = "mypaper", "My companion"
+PACKAGE = "mypaper"  # of the template, a word that stands nowhere else in it
 TOOL = __name__.partition(".")[0]
 TAKEN = {"book", "notebooks", "tests", TOOL}  # folders of the book, or what it imports
-_SIGNS = re.compile(r"([\\`*_{}\[\]<>$#|])")  # markup of MyST
 
 
-def new_book(folder: Path, package: str = PACKAGE, title: str | None = None) -> Path:
+def new_book(folder: Path, package: str = PACKAGE) -> Path:
     """Make a book in a folder that is empty or not there yet, and return the folder: written beside
     that position under another name, and moved there when it is whole.
 
-    The importable `package` of the book is by default `mypaper`, and its `title` the name of the
-    folder. Raises WorkflowError for a folder that holds something, cannot be written, or has a name
-    that programs do not take; for a package that cannot be imported under that name or would hide
-    another; for a title of no or several lines.
+    Raises WorkflowError for a folder that holds something, cannot be written, or has a name that
+    programs do not take; for an importable `package` that cannot have that name or would hide
+    another.
     """
     target = Path(os.path.abspath(folder.expanduser()))
     require_utf8(target)
     search_path([target])
-    title = (target.name if title is None else title).strip()
     _require_empty(target)
-    if not title or len(title.splitlines()) != 1 or not title.isprintable():
-        raise WorkflowError(f"`--title {title!r}` must be a line of text.")
     if reason := why_not(package):
         raise WorkflowError(f"`--package {package}`: {reason}. Give another name.")
     try:
@@ -46,7 +40,7 @@ def new_book(folder: Path, package: str = PACKAGE, title: str | None = None) -> 
         prefix = f".{target.name[:40]}."
         with tempfile.TemporaryDirectory("", prefix, target.parent, True) as holder:
             book = Path(holder, "book")
-            _fill(book, package, title)
+            _fill(book, package)
             if target.exists():
                 target.rmdir()  # an empty one: a rename takes its place on some systems only
             book.rename(target)
@@ -68,16 +62,11 @@ def next_steps(folder: Path) -> list[str]:
     ]
 
 
-def _fill(folder: Path, package: str, title: str) -> None:
-    """Copy the template: between quotation marks the title is a string of YAML and TOML, elsewhere
-    it is MyST.
-    """
+def _fill(folder: Path, package: str) -> None:
     shutil.copytree(TEMPLATE, folder, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / PACKAGE).rename(folder / package)
-    quoted, marked = json.dumps(title, ensure_ascii=False), _SIGNS.sub(r"\\\1", title)
     for path in filter(Path.is_file, folder.rglob("*")):
         text = path.read_text(encoding="utf-8").replace(PACKAGE, package)
-        text = text.replace(f'"{TITLE}"', quoted).replace(TITLE, marked)
         path.write_text(text, encoding="utf-8")
     with (folder / "requirements.txt").open("a", encoding="utf-8") as file:
         file.write(f"{origin()}\n")
@@ -110,9 +99,8 @@ def origin() -> str:
 def _require_empty(target: Path) -> None:
     if target.is_symlink() or (target.exists() and not target.is_dir()):
         raise WorkflowError(f"{target} is not a folder. Name one that is empty or not there yet.")
-    if content := sorted(target.iterdir()) if target.exists() else []:
-        more = f" and {len(content) - 1} more" if len(content) > 1 else ""
+    if target.exists() and (content := sorted(target.iterdir())):
         raise WorkflowError(
-            f"{target} is not empty: it holds {content[0].name}{more}. Name a folder that is empty "
-            "or not there yet."
+            f"{target} is not empty: it holds {content[0].name}. Name a folder that is empty or "
+            "not there yet."
         )

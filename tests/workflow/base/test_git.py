@@ -1,14 +1,12 @@
 """Pages and histories name a commit of the repository that holds the project, and of no other."""
 
 from ntpcompanion.workflow.running import history
-from ntpcompanion.workflow.site.unchanged import commit_of, state_of_commits
 
 
 def test_the_commit_of_another_repository_is_never_named(toy, repository, tmp_path, monkeypatch):
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "_config.yml").touch()
     other = repository(tmp_path / "other", ".")
-    coin = toy.project.notebooks / "coin.md"
     for name, value in {
         "GIT_DIR": ".git",
         "GIT_WORK_TREE": ".",
@@ -17,23 +15,12 @@ def test_the_commit_of_another_repository_is_never_named(toy, repository, tmp_pa
     }.items():
         monkeypatch.setenv(name, str(tmp_path / "other" / value))
     assert history.present_commit(toy.project) == ""
-    assert commit_of(toy.project, coin) is None
     own = repository(toy.project.root, "notebooks", "_config.yml")
     commit = own("rev-parse", "HEAD")
     assert commit != other("rev-parse", "HEAD")
     assert history.present_commit(toy.project) == commit[:12]
-    assert commit_of(toy.project, coin) == commit
-    assert state_of_commits(toy.project) == [f"{commit}\n", ""]
 
 
 def test_a_repository_above_that_does_not_hold_the_project_is_not_named(toy, repository):
     repository(toy.project.root.parent)
     assert history.present_commit(toy.project) == ""
-    assert commit_of(toy.project, toy.project.notebooks / "coin.md") is None
-
-
-def test_a_file_that_git_is_made_to_overlook_has_no_commit(toy, repository):
-    git = repository(toy.project.root, "notebooks", "_config.yml")
-    git("update-index", "--assume-unchanged", "notebooks/coin.md")
-    toy.edit("notebooks/coin.md", "Prose", "More prose")
-    assert commit_of(toy.project, toy.project.notebooks / "coin.md") is None

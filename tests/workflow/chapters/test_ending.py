@@ -4,13 +4,10 @@ from dataclasses import replace
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.citation import Book, Cited
-from ntpcompanion.workflow.chapters.ending import Ending, Source, add_ending
+from ntpcompanion.workflow.chapters.ending import Ending, add_ending
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from tests.workflow.chapters.views import run_that
 
-SOURCE = Source("coin.md")
-CHAPTER = Cited(Book("A book", "Its authors"), "coin", "A coin", "2026")
 MADE = replace(run_that("A <chip>"), parameters={"n": 1000, "seed": 0})
 
 
@@ -18,39 +15,23 @@ def text(*lines):
     return nbformat.v4.new_markdown_cell("\n".join(lines))
 
 
+def ending(toy, made=MADE):
+    return Ending(find_notebooks(toy.project)["coin"], made)
+
+
 def added(toy, cells):
-    coin = find_notebooks(toy.project)["coin"]
-    return [cell.source for cell in add_ending(cells, coin, MADE, CHAPTER, SOURCE)]
+    return [cell.source for cell in add_ending(cells, ending(toy))]
 
 
-def ending(toy, made=MADE, source=SOURCE, repository=""):
-    chapter = replace(CHAPTER, book=replace(CHAPTER.book, repository=repository))
-    return Ending(find_notebooks(toy.project)["coin"], made, chapter, source)
-
-
-def test_a_page_without_the_section_gets_it_at_its_end(toy):
-    before, end = added(toy, [text("# A coin")])
-    assert before == "# A coin"
+def test_the_ending_stands_below_its_heading_or_at_the_end(toy):
+    (alone, end) = added(toy, [text("# A coin")])
+    assert alone == "# A coin"
     assert end.startswith("## Run this yourself\n\nThis repeats the page:\n\n```bash")
-    for part in ("2 parameters", "_files/coin.ipynb>", "Source: `coin.md`", "@incollection{"):
+    for part in ("2 parameters", "`notebooks/coin.md`"):
         assert part in end
-
-
-def test_the_command_stands_first_and_the_rest_last_in_the_section(toy):
-    first, own, rest = added(toy, [text("Text.", "## Run this yourself", "", "`-p n=5` is less.")])
-    assert first.startswith("Text.\n## Run this yourself\n\nThis repeats")
-    assert own.strip() == "`-p n=5` is less."
-    assert "@incollection{" in rest
-    assert "@incollection{" not in first
-
-
-def test_the_section_ends_where_another_begins(toy):
-    cells = [text("## Run this yourself", "Own."), text("More.", "## Notes", "A note."), text("Z")]
-    first, own, more, rest, notes, last = added(toy, cells)
-    assert first.startswith("## Run this yourself\n\nThis repeats")
-    assert (own.strip(), more.strip()) == ("Own.", "More.")
-    assert "@incollection{" in rest
-    assert (notes, last) == ("## Notes\nA note.", "Z")
+    own, after = added(toy, [text("A.", "## Run this yourself", "Own.", "## Notes"), text("Z")])
+    assert own == f"A.\n{end}\n\nOwn.\n## Notes"
+    assert after == "Z"
 
 
 def test_parameters_say_value_default_meaning_and_range(toy):

@@ -85,26 +85,6 @@ def test_ids_are_unique_on_a_page_and_each_reference_has_its_target(drawn):
     assert used == set(ids)
 
 
-MARKS = """<svg xmlns="http://www.w3.org/2000/svg" width="9pt" height="9pt">
-<defs><path id="m"/></defs><g>{marks}</g></svg>"""
-
-
-def compacted(*marks):
-    made = figures.compact(MARKS.format(marks="".join(marks)), "k", "fig-marks")
-    (group,) = parsed(made).findall("g")
-    return group.get("style"), [(mark.get("x"), mark.get("style")) for mark in group]
-
-
-def mark(x, style):
-    return f'<use href="#m" x="{x}" y="1" style="{style}"/>'
-
-
-def test_marks_of_one_look_say_it_once_and_none_covers_its_like():
-    look = "fill:red;stroke-width:1"
-    group = (look, [("1", None), ("2.5", None)])
-    assert compacted(mark(1, look), mark(2.501, look), mark(2.502, look)) == group
-
-
 def test_every_colour_is_one_of_the_theme(drawn):
     html = shown(drawn)["text/html"]
     beside = re.sub(r"var\(--ntp-[a-z-]+,#[0-9a-f]{6}\)", "", html)

@@ -1,15 +1,13 @@
 """The page of a stored run, without a kernel: the executed notebook is made by hand."""
 
-import json
 from dataclasses import replace
 
 import nbformat
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.citation import Book, read_book
-from ntpcompanion.workflow.chapters.ending import Source
-from ntpcompanion.workflow.chapters.pages import make_chapter, make_page
+from ntpcompanion.workflow.chapters.ending import Ending
+from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -17,7 +15,6 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
-from ntpcompanion.workflow.running.results import Result
 from tests.workflow.chapters.views import run_that
 
 MEASURED = Measurement.of("toy.half", 0.5, seed=3)
@@ -26,7 +23,6 @@ KERNEL = {
     "kernelspec": {"name": "python3", "display_name": "Python 3"},
     "language_info": {"name": "python", "version": "3.11.7"},
 }
-BOOK, SOURCE = Book("A book", "Its authors"), Source("notebooks/coin.md")
 MADE = replace(run_that("A chip"), parameters={"n": 1000, "seed": 0})
 RECORD = Record("halves", [], {}, "Halves.", "yesterday", [])
 
@@ -55,15 +51,8 @@ def judged(toy):
 
 def page(toy, coin, outputs=(), profile="book"):
     made = replace(MADE, profile=profile)
-    return make_page(
-        coin,
-        executed(coin, outputs),
-        made,
-        judged(toy),
-        lambda name: replace(RECORD, name=name),
-        BOOK,
-        SOURCE,
-    )
+    ran, record = executed(coin, outputs), lambda name: replace(RECORD, name=name)
+    return make_page(Ending(coin, made), ran, judged(toy), record)
 
 
 def test_the_order_of_a_page(toy, coin):
@@ -113,7 +102,7 @@ def test_the_page_of_a_page_is_that_page(toy, coin):
     outputs = [{MEASUREMENT_MIME: HALF, "text/html": "old"}] * 6
     outputs.insert(0, {"text/plain": "1"})
     once = page(toy, coin, outputs)
-    twice = make_page(coin, once, MADE, judged(toy), lambda name: RECORD, BOOK, SOURCE)
+    twice = make_page(Ending(coin, MADE), once, judged(toy), lambda name: RECORD)
     assert nbformat.writes(twice) == nbformat.writes(once)
     assert "3 more claims: 3 supported" in nbformat.writes(once)
 
@@ -138,22 +127,4 @@ def test_text_and_run_must_have_the_same_cells(toy, coin):
     with pytest.raises(
         WorkflowError, match=r"coin: 1 executed cells for 2 in the text. Run the notebook again"
     ):
-        make_page(coin, short, MADE, {}, lambda name: RECORD, BOOK, SOURCE)
-
-
-def test_a_chapter_is_written_with_the_files_that_its_page_offers(instant, tmp_path):
-    instant.execute()
-    (run,) = instant.runs("book", ["coin"])
-    result = Result.load(run.results)
-    book = read_book(instant.project)
-    judged = judged_claims(load_claims(instant.project), result.measurements, "book")
-    chapter = make_chapter(run, result, judged, {}.__getitem__, book, (), "0123456789")
-    chapter.write(tmp_path)
-    written = nbformat.read(tmp_path / "coin.ipynb", as_version=4)
-    text = "\n".join(cell.source for cell in written.cells)
-    assert "0123456" in text, "the commit of its source"
-    for name in chapter.files:
-        assert f"_files/{name}" in text
-        assert (tmp_path / "_files" / name).read_text(encoding="utf-8") == chapter.files[name]
-    told = json.loads(chapter.files["coin.json"])
-    assert told["parameters"] == result.parameters
+        make_page(Ending(coin, MADE), short, {}, lambda name: RECORD)

@@ -7,10 +7,8 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.settings import Settings
 from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.citation import Book, Cited
-from ntpcompanion.workflow.chapters.ending import Ending, Source
+from ntpcompanion.workflow.chapters.ending import Ending
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -35,8 +33,6 @@ from tests.workflow.halves import STORED
 CLAIM = {"paper": "doe", "locator": "Theorem 2, rate", "kind": "stated", "basis": "text"}
 CLAIM |= {"scope": "same", "statement": "One half is 1/2.", "measures": "a share"}
 CLAIM |= {"source": "symmetry", "notebook": "coin", "expect": {"book": {"at_most": 2}}}
-BOOK = Book("A book", "Its authors", "https://github.com/a/b", Settings(name="p", version="1"))
-SOURCE = Source("notebooks/coin.md", "0123456789abcdef")
 PARAMETERS = "n = 9  # throws  [2, inf)\nseed = 0  # of `n`"
 
 
@@ -72,7 +68,8 @@ def run_that(text, **changes):
 def views(text):
     """Each template with what it makes of the text."""
     texts = dict.fromkeys(("statement", "short", "why", "measures", "source", "locator"), text)
-    wild = claim_that(**texts, quantity=text[:45], paper_value=text, scope="smaller")
+    texts |= {"short": text[:110], "quantity": text[:45]}
+    wild = claim_that(**texts, paper_value=text, scope="smaller")
     few = {"stderr": 0.25, "replicates": 5, "seed": 0, "records": ["halves"]}
     half, third = Measurement.of("toy.half", 3.0, **few), Measurement.of("toy.third", 1.0)
     known = {"toy.half": wild, "toy.third": claim_that("toy.third", kind="ours", paper_value=0)}
@@ -80,7 +77,7 @@ def views(text):
     run = run_that(text, measurements=[half, third])
     judged = judged_claims(known, run.measurements, "book")
     notebooks = {"coin": notebook(text), "dice": notebook("Dice")}
-    names, title = {"doe": Paper("doe", text, ("Doe",), "1")}, notebooks["coin"].title
+    names, title = {"doe": Paper("Doe 1", text)}, notebooks["coin"].title
     fields = {"profile": "book", "judged": judged, "results": {"coin": run}, "papers": names}
     fields |= {"notebooks": notebooks, "pages": {"coin": drawn()}}
     record = Record("halves", [], {"n": text}, f"Halves. {text}", text, [text, "TWO"])
@@ -94,16 +91,11 @@ def views(text):
     listed = [Stated(result=wild.result, says="Fair.", places=["coin"], note="So.")]
     listed.append(Stated(result="Theorem 2", says="s", note="n", decided_by=["toy.third"]))
     asked = Question(question="Why?", answer="So.", measured=["toy.half"], open="Dice.")
-    ends = [
-        Ending(notebook("A coin"), made, Cited(BOOK, "coin", title, "2026"), SOURCE)
-        for made in (run_that("x"), run)
-    ]
     made = {
         "card.html": Card(judged["toy.half"], half, run, [record]),
         "record.html": Banner(record),
         "made.md": replace(run, profile="smoke"),
-        "command.md": ends[0],
-        "ending.md": ends[1],
+        "ending.md": Ending(notebooks["coin"], run),
         "ledger.md": Ledger(**fields),
         "status.md": Status(**fields),
         "records.md": [RecordRow("halves", stored_record, text), RecordRow("thirds", {})],

@@ -143,24 +143,3 @@ def test_claims_never_share_an_anchor():
 def test_a_number_is_told_apart_from_the_bound_that_it_misses(bound, value, shown):
     assert judge(claim_that({"at_most": bound}), "book", measured(value)).number == shown
     assert judged("not measured").number == "–"
-
-
-@pytest.mark.parametrize(
-    ("expected", "value", "effect"),
-    [
-        ({"at_least": 2.0}, 3.0, 0.5),
-        ({"at_most": 2.0}, 3.0, -0.5),
-        ({"effect": 2.0}, 3.0, 0.5),
-        ({"effect": -2.0}, 1.0, -1.5),
-        ({"interval": [0.0, 2.0]}, 1.5, 0.25),
-        ({"equals": 0.5, "within": 0.1}, 0.45, 0.5),
-        ({"sign": "positive"}, 3.0, None),
-        ({"increasing": "weakly"}, [1.0, 2.0], None),
-        (None, 3.0, None),
-    ],
-)
-def test_the_effect_is_the_distance_from_the_edge(expected, value, effect):
-    claim = claim_that(expected, **({} if expected else {"exploratory": "one seed"}))
-    found = judge(claim, "book", measured(value)).effect
-    assert found == (None if effect is None else pytest.approx(effect))
-    assert judge(claim, "book", None).effect is None

@@ -3,13 +3,14 @@ import yaml
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.landing import (
+    Landing,
     LandingPage,
     landing_page,
-    read_landing,
     read_parts,
 )
 from tests.toy import write_claims
@@ -53,7 +54,10 @@ def stored(toy):
 def made(toy, results, profile="book"):
     measured = [item for result in results.values() for item in result.measurements]
     judged = judged_claims(load_claims(toy.project), measured, profile)
-    texts = {"landing": read_landing(toy.project), "parts": read_parts(toy.project)}
+    texts = {
+        "landing": read_optional(toy.project.book / "landing.yml", Landing),
+        "parts": read_parts(toy.project),
+    }
     fields = {"notebooks": find_notebooks(toy.project), "pages": {"coin": drawn()}, **texts}
     page = LandingPage(profile=profile, judged=judged, results=results, **fields)
     return landing_page(page)
@@ -87,7 +91,10 @@ def test_what_does_not_fit_is_named(toy, stored, spoil, words):
 
 def test_the_landing_page_of_the_book_names_claims_figures_and_chapters_that_there_are():
     project = Project.find()
-    landing, notebooks = read_landing(project), find_notebooks(project)
+    landing, notebooks = (
+        read_optional(project.book / "landing.yml", Landing),
+        find_notebooks(project),
+    )
     claims, parts = load_claims(project), read_parts(project)
     assert len(landing.findings) == 6
     for finding in landing.findings:

@@ -31,8 +31,8 @@ def page(toy, **values):
 
 def test_groups_hold_every_row_once_in_the_order_of_the_papers(toy):
     write_claims(toy.project, locator="Section 3, a wish")
-    rows = re.findall(r'id="row-(\w+)".*?data-order="(\d)"', page(toy, toy_half=0.9))
-    assert rows == [("toy_powers", "0"), ("toy_words", "1"), ("toy_half", "2")]
+    rows = re.findall(r'id="row-(\w+)"', page(toy, toy_half=0.9))
+    assert rows == ["toy_powers", "toy_words", "toy_half"]
     groups = re.findall(r'<details class="ntp-group"><summary>([^<]*) <', page(toy))
     assert groups == ["Theorem 1", "Section 3"]
 
@@ -100,17 +100,6 @@ def test_a_search_needs_all_of_its_words_anywhere_in_a_row(opened):
     assert shown(tab) == []
 
 
-def test_rows_sort_by_effect_and_locator_in_one_list(opened):
-    tab = opened("#sort=effect")
-    order = "[...document.querySelectorAll('#ntp-flat .ntp-row')].map(r => r.id)"
-    assert tab.evaluate(order)[0] == "row-toy_half", "the miss first, what has no effect last"
-    tab.select_option("select[name=sort]", "locator")
-    assert tab.evaluate(order)[0] == "row-toy_half", "Section before Theorem"
-    tab.select_option("select[name=sort]", "result")
-    assert tab.evaluate(order) == []
-    assert shown(tab) == ["row-toy_powers", "row-toy_words", "row-toy_half"]
-
-
 def test_without_scripts_the_list_is_whole_and_there_is_no_form(opened):
     tab = opened(java_script_enabled=False)
     assert tab.locator(".ntp-row").count() == 3
@@ -155,13 +144,5 @@ def test_the_table_has_the_same_fields_and_numbers(made):
     assert list(lines[0]) == list(made[0][0])
     assert [line["values"] for line in lines] == ["0.5", "2.0 1.0", ""]
     assert lines[0]["statement"] == '"Half", or $1/2$'
-    assert (lines[2]["verdict"], lines[2]["effect"]) == ("not measured", "")
+    assert (lines[2]["verdict"], lines[2]["seed"]) == ("not measured", "")
     assert lines[2]["url"] == "chapters/words.html"
-
-
-def test_an_interval_is_that_of_students_t(toy):
-    item = Measurement.of("toy.half", 0.5, stderr=0.1, replicates=2)
-    row = rows(toy, item)["toy.half"]
-    assert row["verdict"] == "inconclusive"
-    assert row["high"][0] == pytest.approx(0.5 + 12.7062 * 0.1, abs=1e-4), "one degree of freedom"
-    assert row["low"][0] == pytest.approx(1.0 - row["high"][0])

@@ -6,18 +6,18 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.schema import read_optional
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.stated_results import (
+    Listed,
     Question,
     Stated,
     Statement,
     answered,
     chapters_that_state,
     placed,
-    read_questions,
-    read_stated,
     statements,
 )
 from ntpcompanion.workflow.results.views import View
@@ -175,7 +175,7 @@ def test_what_a_question_names_exists(view, wrong, words):
 
 def test_this_book_lists_its_papers_and_questions_and_finds_every_place():
     project = Project.find()
-    view, stated = view_of(project), read_stated(project)
+    view, stated = view_of(project), read_optional(project.book / "statements.yml", Listed)
     rows = [row for _, rows in placed(stated, view) for row in rows]
     beside = [one.claim.id for _, _, *about in rows for part in about for one in part]
     assert sorted(beside) == sorted(view.judged)
@@ -185,5 +185,5 @@ def test_this_book_lists_its_papers_and_questions_and_finds_every_place():
         refuted = {claim.kind for claim in failing} - {"ours"}
         assert not refuted or "refuted" in {one.claim.expected_verdict for one in deciding}
     assert set(stated) == {one.claim.paper for one in view.judged.values()}
-    asked = answered(read_questions(project), view)
+    asked = answered(read_optional(project.book / "open_questions.yml", list[Question]), view)
     assert all(claims or question.open for question, _, claims in asked)

@@ -13,7 +13,6 @@ from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site.build_site import build_site, prepare_pages
-from tests.toy import COIN
 
 
 def shown(part):
@@ -56,10 +55,7 @@ def test_a_site_with_a_fault_is_red_and_never_counts_as_made(book):
     for _ in range(2):
         with pytest.raises(
             WorkflowError,
-            match=(
-                r"(?s)The site was built, but:\nchapters/coin.html is missing .*does not show "
-                r"toy.half = 0.5"
-            ),
+            match=r"The site was built, but:\nchapters/coin.html is missing",
         ):
             build_site(book.project, book.runs(), "book")
     assert not book.project.html("book").exists()
@@ -120,10 +116,8 @@ def test_pages_of_another_profile_do_not_touch_the_book(book):
     assert (chapters / "_ledger.md").read_text().startswith("**3 claims** at profile *book*:")
     assert (chapters / "_status.md").read_text().startswith("Profile: *book*.")
     before = {path: path.read_bytes() for path in files_below(chapters)}
-    assert (chapters / "_files" / "coin.md").read_text() == COIN
     book.execute("smoke")
-    source, judged, _ = prepare_pages(book.project, book.runs("smoke"), "smoke")
-    assert {one.profile for one in judged.values()} == {"smoke"}
+    source, *_ = prepare_pages(book.project, book.runs("smoke"), "smoke")
     assert (
         (source / "chapters" / "_ledger.md")
         .read_text()

@@ -1,6 +1,5 @@
 """What an API page says of the plan and the result of an experiment."""
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import pandas as pd
@@ -9,18 +8,11 @@ from pydantic import BaseModel, Field
 from ntpcompanion.workflow.site.experiment_fields import add_fields
 
 
-@dataclass(frozen=True)
-class Shape:
-    width: int
-    layers: int
-
-
 class Plan(BaseModel):
     draws: Annotated[int, Field(ge=1, description="of `rng`, at least |1|")]
     seed: int = 3
     sizes: tuple[Annotated[int, Field(ge=1, lt=9)], ...] | None = None
     way: Literal["a", "b"]
-    shape: Shape
 
 
 class Row(BaseModel):
@@ -62,11 +54,10 @@ def test_fields_properties_and_methods_are_listed():
         ".. dropdown:: Fields of the plan",
         r"   - ``draws: int >= 1``: of ``rng``\, at least \|1\|",
         "   - ``seed: int``: by default 3",
-        "   - ``sizes: tuple[int >= 1 < 9, ...] | None``: by default None",
-        "   - ``way: 'a' | 'b'``: ",
-        "   - ``shape: Shape(width, layers)``: ",
+        "   - ``sizes: tuple[int, ...] | None``: by default None",
+        "   - ``way: Literal['a', 'b']``: ",
         ".. dropdown:: What the result offers",
-        "   - ``rows: tuple[Row, ...]``: of each ``mean``",
-        "   - ``at(draw) -> DataFrame``: One row.",
+        "   - ``rows: tuple[Row, ...]``: ",
+        "   - ``at(draw)``: One row.",
         "   - ``table``: A row for each draw.",
     ]

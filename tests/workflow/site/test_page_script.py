@@ -2,7 +2,6 @@
 
 import pytest
 
-from ntpcompanion.workflow.chapters.folds import fold
 from ntpcompanion.workflow.site.look import ASSETS
 
 HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A page</title>
@@ -11,7 +10,8 @@ HEAD = """<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>A pa
 STRIP = """<p>Long text.</p><div style="height: 3000px"></div>
 <details class="ntp-strip"><summary>1 more claim</summary>
 <details class="ntp-card" id="claim-a"><summary>A</summary><p>why</p></details></details>"""
-CODE = f"<h2>One</h2>{fold(['a = 1'])}<p>Then.</p>{fold(['b = 2'])}<input><a href='#claim-a'>A</a>"
+FOLD = "<details class='hide above-input'><summary>Show code</summary><pre>a</pre></details>"
+CODE = f"<h2>One</h2>{FOLD}<p>Then.</p>{FOLD}<a href='#claim-a'>A</a>"
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def page(visit, tmp_path):
 
 
 def opened(page):
-    return page.eval_on_selector_all(".ntp-code", "folds => folds.map(fold => fold.open)")
+    return page.eval_on_selector_all(".above-input", "folds => folds.map(fold => fold.open)")
 
 
 def test_one_switch_opens_all_code_and_is_remembered(page):
@@ -43,41 +43,6 @@ def test_one_switch_opens_all_code_and_is_remembered(page):
     switch.click()
     assert opened(first) == [False, False]
     assert opened(page(CODE + STRIP)) == [False, False]
-
-
-def test_a_command_breaks_between_its_words_only(page):
-    command = "tool run name <b>--profile</b> book -p a=1 --long-option-of-a-tool=facebook/opt-125m"
-    style = f'<link rel="stylesheet" href="{ASSETS.as_uri()}/type.css">'
-    block = f'<div class="highlight-bash"><pre>{command}</pre></div>'
-    shown = page(f'{style}<div class="bd-article" style="width: 11em">{block}</div>')
-    words = shown.locator(".ntp-word")
-    wanted = ["--profile", "-p", "--long-option-of-a-tool=facebook/opt-125m"]
-    assert words.all_text_contents() == wanted
-    assert shown.locator("pre").text_content() == command.replace("<b>", "").replace("</b>", "")
-    first = words.first.evaluate("word => word.getClientRects().length")
-    assert first == 1, "in one line"
-    wide = shown.locator("pre").evaluate("block => block.scrollWidth - block.clientWidth")
-    assert wide <= 0, "what is longer than a line is broken"
-
-
-def test_the_switch_has_a_key_which_writing_does_not_press(page):
-    shown = page(CODE)
-    shown.keyboard.press("Alt+KeyC")
-    assert opened(shown) == [True, True]
-    shown.locator("input").press("Alt+KeyC")
-    shown.keyboard.press("KeyC")
-    assert opened(shown) == [True, True]
-
-
-def test_what_is_read_stays_in_its_place(page):
-    tall = "<br>".join("x" * 40)
-    shown = page(f"{CODE.replace('a = 1', tall)}<p id='read'>Here.</p>{STRIP}")
-    shown.evaluate("scrollTo(0, document.getElementById('read').offsetTop - 100)")
-    where = "document.getElementById('read').getBoundingClientRect().top"
-    before = shown.evaluate(where)
-    shown.keyboard.press("Alt+KeyC")
-    assert opened(shown) == [True, True]
-    assert abs(shown.evaluate(where) - before) <= 1
 
 
 def test_a_page_whose_memory_is_refused_still_opens_its_code(page):
@@ -97,11 +62,15 @@ def test_a_link_to_a_card_opens_its_strip_and_the_card(page, follow):
     shown.wait_for_function("document.getElementById('claim-a').getBoundingClientRect().top < 700")
 
 
-def test_paper_shows_every_claim_and_no_code(page):
-    shown = page(CODE + STRIP)
-    shown.keyboard.press("Alt+KeyC")
+def test_paper_shows_every_claim_and_proof_and_no_code(page):
+    shown = page(
+        CODE + STRIP + "<details class='sd-dropdown'><summary>Proof</summary>So.</details>"
+    )
+    shown.get_by_role("button", name="Show code").click()
     shown.evaluate("dispatchEvent(new Event('beforeprint'))")
     shown.emulate_media(media="print")
     assert shown.locator("#claim-a > summary").is_visible()
-    assert not shown.locator(".ntp-code").first.is_visible()
+    assert not shown.locator("#claim-a p").is_visible()
+    assert shown.locator(".sd-dropdown").evaluate("proof => proof.open")
+    assert not shown.locator(".above-input").first.is_visible()
     assert not shown.get_by_role("button", name="Show code").is_visible()

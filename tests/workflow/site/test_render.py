@@ -18,7 +18,7 @@ def test_only_jupyter_book_1_will_do(monkeypatch):
     monkeypatch.setattr(render, "version", lambda _: "1.0.4.post1")
     render.require_jupyter_book_1()
     monkeypatch.setattr(render, "find_spec", lambda name: None)
-    with pytest.raises(WorkflowError, match=r"jupyter-book, pybtex, .* is not installed"):
+    with pytest.raises(WorkflowError, match=r"jupyter_book, pybtex, .* is not installed"):
         render.require_jupyter_book_1()
 
 

@@ -58,7 +58,6 @@ def test_plain_sphinx_shows_the_same_numbers_and_warns_of_the_same_faults(execut
     page = (html / "chapters" / "coin.html").read_text()
     assert 'measured = <strong class="ntp-number">0.5</strong>' in page
     assert (html / "_static" / "mathjax" / "tex-chtml.js").is_file()
-    assert (html / "_static" / "previews.js").is_file()
     assert "http-equiv" in (html / "index.html").read_text(), "index.html leads to the first page"
     executed.edit("book/intro.md", "{cite:t}`liu2023same`", "{cite:t}`liu2032same`")
     done = make(executed.project.root, "sphinx")

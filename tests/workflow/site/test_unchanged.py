@@ -9,9 +9,8 @@ import pytest
 
 from ntpcompanion.workflow.base.files import hash_of, read_sealed, write_sealed
 from ntpcompanion.workflow.running.freshness import key
-from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.sphinx_extension import FILE
-from ntpcompanion.workflow.site.unchanged import commit_of, is_unchanged, remember, sources_digest
+from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
 
 PAGES = {"index.html": "<p>One half.</p>", "chapters/coin.html": "<p>A coin.</p>"}
 NOTE = "_build/html-work/unchanged.json"
@@ -93,15 +92,6 @@ def test_what_lies_beside_the_sources_is_not_read(built):
     assert nothing_to_do(built)
 
 
-def test_a_new_commit_is_seen(built, repository):
-    call = repository(built.project.root, "notebooks")
-    assert not nothing_to_do(built), "the page would say which commit holds its source"
-    remember(built.project, "book", built.runs(), sources_digest(built.project))
-    assert nothing_to_do(built)
-    call("commit", "--quiet", "--allow-empty", "-m", "Nothing")
-    assert not nothing_to_do(built)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("sys.version", "3.99"), ("sys.prefix", "/elsewhere"), ("sys.path", ["packages"])],
@@ -144,37 +134,3 @@ def test_what_a_page_included_counts(built):
     assert nothing_to_do(built)
     part.write_text("two")
     assert not nothing_to_do(built)
-
-
-@pytest.fixture
-def git(toy, repository):
-    """Git in the toy project, which is a repository of its own with one commit."""
-    return repository(toy.project.root, "notebooks")
-
-
-def test_the_commit_is_that_of_the_last_change(toy, git):
-    path = toy.project.notebooks / "coin.md"
-    first = git("rev-parse", "HEAD")
-    assert commit_of(toy.project, path) == first
-    git("commit", "--quiet", "--allow-empty", "-m", "Nothing")
-    assert commit_of(toy.project, path) == first
-    toy.edit("notebooks/coin.md", "Prose", "More prose")
-    assert commit_of(toy.project, path) is None
-    git("commit", "--quiet", "-a", "-m", "More")
-    assert commit_of(toy.project, path) == git("rev-parse", "HEAD") != first
-
-
-def test_what_git_does_not_keep_has_none(toy, git):
-    (toy.project.notebooks / "new.md").write_text("# New\n")
-    assert commit_of(toy.project, toy.project.notebooks / "new.md") is None
-
-
-def test_without_git_there_is_none(toy, monkeypatch):
-    path = toy.project.notebooks / "coin.md"
-    assert commit_of(toy.project, path) is None, "no repository"
-
-    def missing(*_, **__):
-        raise FileNotFoundError("git")
-
-    monkeypatch.setattr(unchanged, "git", missing)
-    assert commit_of(toy.project, path) is None

@@ -1,4 +1,0 @@
-"""The whole book as one PDF.
-
-- `pdf`: pages printed by a browser, joined by pypdf
-"""
