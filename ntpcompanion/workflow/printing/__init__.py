@@ -1,0 +1,4 @@
+"""The whole book as one PDF.
+
+- `pdf`: pages printed by a browser, joined by pypdf
+"""
