@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.linalg import helmert
+from scipy.special import logsumexp
 
 from ntpcompanion.checks import checked
 from ntpcompanion.linear.separability.compatibility import require_compatible
@@ -259,6 +260,37 @@ class DecomposedLoss:
         logits = self.finite_logits @ finite
         logits[~self.support.ravel()] += self.growing_logits @ growing
         return float(np.ptp(logits.reshape(self.p.shape), axis=1).max())
+
+
+class UnevenLoss(DecomposedLoss):
+    """The same where probabilities may be below the rounding of 1, as those of implied tables."""
+
+    def point(
+        self, finite: Float[np.ndarray, " f"], growing: Float[np.ndarray, " g"], log_scale: float
+    ) -> Point:
+        """As that of `DecomposedLoss`, but for log Σ_z p_z e^x far from W*."""
+        scale = float(np.exp(max(log_scale, SMALLEST_LOG_SCALE)))
+        moved = scale * (self.finite_logits @ finite).reshape(self.p.shape)
+        inside = np.where(self.support, moved, 0.0)
+        near = np.log1p((self.p * np.expm1(np.minimum(inside, 1.0))).sum(axis=1, keepdims=True))
+        far = logsumexp(inside, axis=1, keepdims=True, b=self.p)
+        moved -= np.where(inside.max(axis=1, keepdims=True) > 1, far, near)
+        log_ratio, odds = np.where(self.support, moved, 0.0), self.log_odds + moved
+        odds[~self.support] += self.growing_logits @ growing
+        total = np.logaddexp.reduce(odds, axis=1, keepdims=True)
+        lost = np.logaddexp(0, total)
+        off = np.exp(np.minimum(odds - lost - log_scale, LARGEST_LOG))
+        step = self.p * np.expm1(log_ratio)
+        on = -off.sum(axis=1, keepdims=True) * (self.p + step) + step / scale
+        return Point(
+            log_scale,
+            scale,
+            log_ratio,
+            total[:, 0],
+            (self.p + step) * np.exp(-lost),
+            off,
+            np.where(self.support, on, off),
+        )
 
 
 def separable_loss(table: ContextTable, purpose: str) -> DecomposedLoss:

@@ -1,0 +1,153 @@
+"""Gradient flow for every table: on its implied table, or to the minimizer of its loss."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+import numpy as np
+from jaxtyping import Float
+from scipy.integrate import solve_ivp
+
+from ntpcompanion.checks import INCREASING, Range, Shape, checked
+from ntpcompanion.linear.dynamics import flow
+from ntpcompanion.linear.dynamics.decomposed_loss import UnevenLoss
+from ntpcompanion.linear.separability.implied_table import Case, ImpliedTable, implied_table
+from ntpcompanion.linear.tables.contexts import ContextTable
+from ntpcompanion.validation import as_array, as_matrix
+
+
+@dataclass(frozen=True, eq=False)
+class TableFlow:
+    """Gradient flow at n times.
+
+    Fields
+    ------
+    log_times
+        (n,), log t.
+    weights
+        (n, V, d), W(t).
+    finite_error
+        (n,), ‖P_F W(t) − W*‖_F with full relative precision, F and W* those of the implied table:
+        it falls like 1/t, far below the rounding of W. If the loss has a minimizer, the distance
+        from the one nearest to the start; 0 below `tol`.
+    log_excess
+        (n,), log (CE(W(t)) − `implied.entropy`).
+    implied
+        with `case`, the infimum `entropy`, W* and, unless there is a minimizer, the `table` to
+        which the theorems apply: `solve_ntp_svm(flow.implied.table)` has the direction of growth.
+    """
+
+    log_times: Float[np.ndarray, " n"]
+    weights: Float[np.ndarray, "n V d"]
+    finite_error: Float[np.ndarray, " n"]
+    log_excess: Float[np.ndarray, " n"]
+    implied: ImpliedTable
+
+
+@checked
+def gradient_flow(
+    table: ContextTable,
+    log_times: Annotated[
+        Sequence[float] | np.ndarray, Shape("n"), Range(flow.EARLIEST), INCREASING
+    ],
+    *,
+    start: Float[np.ndarray, "V d"] | None = None,
+    tol: Annotated[float, Range(1e-12, 1e-2)] = 1e-6,
+) -> TableFlow:
+    """dW/dt = −∇CE(W) from W(0) = `start` (default 0), at t = e^τ for every τ of `log_times`.
+
+    Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of
+    `DecomposedLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move
+    slowly. Right-hand sides are (1 + t) times off-support probabilities, so no time is too late:
+    log t = 10^6 takes a second more than log t = 30. From `Flow.quasi_steady_from` on, the part in
+    F is set to its quasi-steady value, course by Newton's method, and only the other part is
+    integrated.
+
+    Parameters
+    ----------
+    table
+        the contexts, any.
+    log_times
+        increasing, natural logarithms of times, from −700 on.
+    start
+        W(0), (V, d); 0 by default.
+    tol
+        relative and absolute tolerance of the integrator in these coordinates.
+
+    Returns
+    -------
+    TableFlow
+        decoders, log excess losses and distances from W* at these times, and in which case the
+        table is, `implied.case`.
+
+    Raises
+    ------
+    ValueError
+        times that do not increase, a tolerance outside 1e-12 … 1e-2, a start of another shape.
+    RuntimeError
+        the integrator gave up, or `implied_table` did.
+
+    Notes
+    -----
+    Dense linear algebra in V r dimensions, r the rank of the embeddings: 1 to 3 s at V r = 500,
+    growing like (V r)³.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable, gradient_flow
+    >>> from ntpcompanion.linear import measure_alignment, solve_ntp_svm
+    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
+    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
+    >>> flow = gradient_flow(table, [0.0, 5.0, 500.0])
+    >>> flow.implied.case.name, flow.log_excess.round(2).tolist()  # the loss falls like 1 / t
+    ('ENTROPY', [-0.55, -4.69, -499.71])
+    >>> margin_solution = solve_ntp_svm(table).weights
+    >>> measure_alignment(table, flow.weights, margin_solution).cosine.round(3).tolist()
+    [0.949, 0.99, 1.0]
+    """
+    shape = table.vocab_size, table.dim
+    W = as_matrix("start", np.zeros(shape) if start is None else start, shape)
+    implied = implied_table(table)
+    if implied.case is Case.MINIMIZER:
+        return _to_minimizer(implied, as_array("log_times", log_times), W, tol)
+    course = flow.integrate(UnevenLoss(implied.table), W, as_array("log_times", log_times), tol)
+    return TableFlow(
+        course.log_times, course.weights, course.finite_error, course.log_excess, implied
+    )
+
+
+def _to_minimizer(
+    implied: ImpliedTable,
+    log_times: Float[np.ndarray, " n"],
+    W: Float[np.ndarray, "V d"],
+    tol: float,
+) -> TableFlow:
+    table, E = implied.reduced(), implied.original.embeddings
+    moved = W - W.mean(axis=0)
+    limit = W - moved @ np.linalg.pinv(E) @ E + implied.finite_part
+    weights = np.repeat(limit[None], len(log_times), axis=0)
+
+    def velocity(sigma: float, w: np.ndarray) -> np.ndarray:
+        return -np.exp(sigma) * table.gradient(w.reshape(W.shape)).ravel()
+
+    def distance(sigma: float, w: np.ndarray) -> float:
+        return float(np.linalg.norm(w - limit.ravel())) - tol
+
+    distance.terminal = True  # type: ignore[attr-defined]  # as `solve_ivp` asks for
+    if distance(0.0, W.ravel()) > 0:
+        sigma = np.logaddexp(0, log_times)
+        solved = solve_ivp(
+            velocity, (0, sigma[-1]), W.ravel(), "BDF", sigma, events=distance, rtol=tol, atol=tol
+        )
+        if not solved.success:
+            raise RuntimeError(
+                "`gradient_flow` did not reach the minimizer of the loss, it stopped at log(1 + t) "
+                f"= {max([0.0, *solved.t]):.4g}: {solved.message}"
+            )
+        weights[: len(solved.t)] = solved.y.T.reshape(-1, *W.shape)
+    error = np.linalg.norm(weights - limit, axis=(1, 2))
+    with np.errstate(divide="ignore"):
+        excess = np.log([table.excess(each) for each in weights])
+    excess[error == 0] = -np.inf
+    return TableFlow(log_times, weights, error, excess, implied)
