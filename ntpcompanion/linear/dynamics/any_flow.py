@@ -27,14 +27,13 @@ class TableFlow:
     weights
         (n, V, d), W(t).
     finite_error
-        (n,), ‖P_F W(t) − W*‖_F with full relative precision, F and W* those of the implied table:
-        it falls like 1/t, far below the rounding of W. If the loss has a minimizer, the distance
-        from the one nearest to the start; 0 below `tol`.
+        (n,), ‖P_F W(t) − W*‖_F, F and W* those of the implied table, with full relative precision:
+        it falls like 1/t. If the loss has a minimizer, the distance from it, and 0 below `tol`.
     log_excess
         (n,), log (CE(W(t)) − `implied.entropy`).
     implied
-        with `case`, the infimum `entropy`, W* and, unless there is a minimizer, the `table` to
-        which the theorems apply: `solve_ntp_svm(flow.implied.table)` has the direction of growth.
+        its `case` says in which case the table is; W grows along the solution of the next-token SVM
+        of its `table`.
     """
 
     log_times: Float[np.ndarray, " n"]
@@ -124,30 +123,23 @@ def _to_minimizer(
     tol: float,
 ) -> TableFlow:
     table, E = implied.reduced(), implied.original.embeddings
-    moved = W - W.mean(axis=0)
-    limit = W - moved @ np.linalg.pinv(E) @ E + implied.finite_part
+    limit = W - (W - W.mean(axis=0)) @ np.linalg.pinv(E) @ E + implied.finite_part
     weights = np.repeat(limit[None], len(log_times), axis=0)
 
     def velocity(sigma: float, w: np.ndarray) -> np.ndarray:
         return -np.exp(sigma) * table.gradient(w.reshape(W.shape)).ravel()
 
-    def distance(sigma: float, w: np.ndarray) -> float:
+    def near(sigma: float, w: np.ndarray) -> float:
         return float(np.linalg.norm(w - limit.ravel())) - tol
 
-    distance.terminal = True  # type: ignore[attr-defined]  # as `solve_ivp` asks for
-    if distance(0.0, W.ravel()) > 0:
-        sigma = np.logaddexp(0, log_times)
-        solved = solve_ivp(
-            velocity, (0, sigma[-1]), W.ravel(), "BDF", sigma, events=distance, rtol=tol, atol=tol
-        )
+    near.terminal = True  # type: ignore[attr-defined]  # as `solve_ivp` asks for
+    if near(0.0, W.ravel()) > 0:
+        ends, tols = np.logaddexp(0, log_times), {"rtol": tol, "atol": tol}
+        solved = solve_ivp(velocity, (0, ends[-1]), W.ravel(), "BDF", ends, events=near, **tols)
         if not solved.success:
-            raise RuntimeError(
-                "`gradient_flow` did not reach the minimizer of the loss, it stopped at log(1 + t) "
-                f"= {max([0.0, *solved.t]):.4g}: {solved.message}"
-            )
+            raise RuntimeError(f"`gradient_flow` did not reach the minimizer: {solved.message}")
         weights[: len(solved.t)] = solved.y.T.reshape(-1, *W.shape)
     error = np.linalg.norm(weights - limit, axis=(1, 2))
     with np.errstate(divide="ignore"):
         excess = np.log([table.excess(each) for each in weights])
-    excess[error == 0] = -np.inf
-    return TableFlow(log_times, weights, error, excess, implied)
+    return TableFlow(log_times, weights, error, np.where(error > 0, excess, -np.inf), implied)

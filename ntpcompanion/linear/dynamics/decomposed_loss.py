@@ -2,7 +2,8 @@
 cancellation near the floor.
 """
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
@@ -268,29 +269,20 @@ class UnevenLoss(DecomposedLoss):
     def point(
         self, finite: Float[np.ndarray, " f"], growing: Float[np.ndarray, " g"], log_scale: float
     ) -> Point:
-        """As that of `DecomposedLoss`, but for log Σ_z p_z e^x far from W*."""
-        scale = float(np.exp(max(log_scale, SMALLEST_LOG_SCALE)))
+        """As that of `DecomposedLoss`: taken from W* + s A, whose distributions on the supports are
+        p + step, with another log Σ_z p_z e^x far from W*.
+        """
+        scale = np.exp(max(log_scale, SMALLEST_LOG_SCALE))
         moved = scale * (self.finite_logits @ finite).reshape(self.p.shape)
         inside = np.where(self.support, moved, 0.0)
         near = np.log1p((self.p * np.expm1(np.minimum(inside, 1.0))).sum(axis=1, keepdims=True))
         far = logsumexp(inside, axis=1, keepdims=True, b=self.p)
         moved -= np.where(inside.max(axis=1, keepdims=True) > 1, far, near)
-        log_ratio, odds = np.where(self.support, moved, 0.0), self.log_odds + moved
-        odds[~self.support] += self.growing_logits @ growing
-        total = np.logaddexp.reduce(odds, axis=1, keepdims=True)
-        lost = np.logaddexp(0, total)
-        off = np.exp(np.minimum(odds - lost - log_scale, LARGEST_LOG))
+        log_ratio, base = np.where(self.support, moved, 0.0), copy(self)
         step = self.p * np.expm1(log_ratio)
-        on = -off.sum(axis=1, keepdims=True) * (self.p + step) + step / scale
-        return Point(
-            log_scale,
-            scale,
-            log_ratio,
-            total[:, 0],
-            (self.p + step) * np.exp(-lost),
-            off,
-            np.where(self.support, on, off),
-        )
+        base.p, base.log_odds = self.p + step, self.log_odds + moved
+        point = DecomposedLoss.point(base, 0 * finite, growing, log_scale)
+        return replace(point, log_ratio=log_ratio, residual=point.residual + step / scale)
 
 
 def separable_loss(table: ContextTable, purpose: str) -> DecomposedLoss:

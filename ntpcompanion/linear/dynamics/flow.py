@@ -32,24 +32,9 @@ EVALUATIONS = 30_000
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Gradient flow at n times.
-
-    Fields
-    ------
-    log_times
-        (n,), log t.
-    weights
-        (n, V, d), W(t).
-    finite_error
-        (n,), ‖P_F W(t) − W*‖_F with full relative precision: it falls like 1/t, far below the
-        rounding of W.
-    log_excess
-        (n,), log (CE(W(t)) − H).
-    log_scales, finite, growing
-        (n,), (n, f), (n, g): log s, P_F W − W* over s, and the growing part of W at each time, s =
-        1 / (1 + t), as `DecomposedLoss` takes them.
-    quasi_steady_from
-        log t from which the part in F was set to its quasi-steady value.
+    """Gradient flow at n times, as `TableFlow`, with the coordinates of `DecomposedLoss`: log s,
+    P_F W − W* over s, and the growing part of W, s = 1 / (1 + t). From log t = `quasi_steady_from`
+    on the part in F was set to its quasi-steady value.
     """
 
     log_times: Float[np.ndarray, " n"]
