@@ -22,18 +22,15 @@ class TableFlow:
 
     Fields
     ------
-    log_times
-        (n,), log t.
-    weights
-        (n, V, d), W(t).
+    log_times, weights
+        (n,), (n, V, d): log t and W(t).
     finite_error
-        (n,), ‖P_F W(t) − W*‖_F, F and W* those of the implied table, with full relative precision:
-        it falls like 1/t. If the loss has a minimizer, the distance from it, and 0 below `tol`.
+        (n,), ‖P_F W(t) − W*‖_F with full relative precision, F and W* those of the implied table.
+        If the loss has a minimizer, the distance from it, and 0 when nearer than `tol`.
     log_excess
         (n,), log (CE(W(t)) − `implied.entropy`).
     implied
-        its `case` says in which case the table is; W grows along the solution of the next-token SVM
-        of its `table`.
+        its `case` says in which case the table is; W grows along the next-token SVM of its `table`.
     """
 
     log_times: Float[np.ndarray, " n"]
@@ -57,10 +54,10 @@ def gradient_flow(
 
     Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of
     `DecomposedLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move
-    slowly. Right-hand sides are (1 + t) times off-support probabilities, so no time is too late:
-    log t = 10^6 takes a second more than log t = 30. From `Flow.quasi_steady_from` on, the part in
-    F is set to its quasi-steady value, course by Newton's method, and only the other part is
-    integrated.
+    slowly, so that no time is too late: log t = 10^6 takes a second more than log t = 30. The part
+    in F is set to its quasi-steady value once it relaxes much faster. F and W* are those of the
+    implied table, which has the same flow. If the loss has a minimizer, W(t) tends to the one
+    nearest to `start`, never moves away from it, and is set to it when nearer than `tol`.
 
     Parameters
     ----------
@@ -76,8 +73,7 @@ def gradient_flow(
     Returns
     -------
     TableFlow
-        decoders, log excess losses and distances from W* at these times, and in which case the
-        table is, `implied.case`.
+        decoders, log excess losses and distances from W* at these times, with `implied.case`.
 
     Raises
     ------

@@ -1,5 +1,5 @@
-"""Against a linear program for the supports, cvxpy for the table, fractions for the proofs, and
-methods that know only the loss for its infimum and for the course of gradient descent.
+"""Against a linear program for the supports, cvxpy for the table, fractions for the proofs, and a
+method that knows only the loss for its infimum. Of gradient flow: `test_any_flow`.
 """
 
 from dataclasses import replace
@@ -14,11 +14,8 @@ from ntpcompanion.linear import (
     ContextTable,
     check_compatibility,
     check_separability,
-    descend,
-    gradient_flow,
     implied_table,
     project_onto_F,
-    step_bound,
 )
 from ntpcompanion.linear.dynamics.excess_bounds import penalized_minima
 from ntpcompanion.linear.separability.implied_table import Case, implied_support
@@ -150,24 +147,6 @@ def test_a_context_without_an_embedding_is_predicted_uniformly():
     implied = implied_table(ContextTable(embeddings, p, np.full(3, 1 / 3)))
     assert implied.next_token == pytest.approx(np.vstack([p[:2], np.full((1, 3), 1 / 3)]))
     assert implied.verify()
-
-
-def test_gradient_descent_on_the_text_follows_its_flow():
-    """Short steps."""
-    table = TABLES[2]
-    rate, steps = step_bound(table) / 50, 20_000
-    *_, last = descend(
-        table,
-        optimizer="gd",
-        learning_rate=rate,
-        steps=steps,
-        keep=[steps],
-        rng=np.random.default_rng(0),
-        start=np.zeros((table.vocab_size, table.dim)),
-    )
-    flow = gradient_flow(table, [np.log(last.time)])
-    assert flow.implied.support.certificates
-    assert last.weights == pytest.approx(flow.weights[0], abs=1e-3)
 
 
 def test_forged_proofs_do_not_hold():
