@@ -151,9 +151,11 @@ def _compare(plan: Plan, table: ContextTable, svm: np.ndarray, rng: np.random.Ge
 def _student(plan: Plan, table: ContextTable, limit: np.ndarray, rng: np.random.Generator) -> float:
     """Its cosine with the limit. The teacher has independent embeddings of its own."""
     m = table.num_contexts
-    own = ContextTable(rng.standard_normal((m, m)), table.next_token, table.weight)
-    rate, steps = step_bound(own), plan.teacher_steps
-    (end,) = descend(own, optimizer="gd", learning_rate=rate, steps=steps, keep=[steps], rng=rng)
-    predicted = softmax(own.embeddings @ end.weights.T, axis=1)
+    teacher = ContextTable(rng.standard_normal((m, m)), table.next_token, table.weight)
+    rate, steps = step_bound(teacher), plan.teacher_steps
+    (end,) = descend(
+        teacher, optimizer="gd", learning_rate=rate, steps=steps, keep=[steps], rng=rng
+    )
+    predicted = softmax(teacher.embeddings @ end.weights.T, axis=1)
     student = smoothed_decoders(table, (1.0,), predicted)
     return 1 - float(cosine_distance(student, limit)[0])
