@@ -21,8 +21,8 @@ from ntpcompanion.linear.dynamics.adam_norm import (
 )
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.linear.dynamics.descent import Snapshot, descend
+from ntpcompanion.linear.dynamics.excess_bounds import decompose_excess_loss
 from ntpcompanion.linear.dynamics.flow import gradient_flow
-from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
 from ntpcompanion.linear.dynamics.trajectory import stability_edge
 from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm

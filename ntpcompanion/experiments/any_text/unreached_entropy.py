@@ -7,9 +7,9 @@ import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.linear.dynamics.any_flow import gradient_flow
 from ntpcompanion.linear.dynamics.excess_bounds import excess_lower_bound, penalized_minima
-from ntpcompanion.linear.dynamics.flow import gradient_flow
-from ntpcompanion.linear.separability.implied_table import ImpliedTable, implied_table
+from ntpcompanion.linear.separability.implied_table import Case, ImpliedTable, implied_table
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
@@ -94,7 +94,7 @@ def run(plan: Plan) -> Result:
         table = pair_table(plan, drawn)
         drawn += 1
         implied = implied_table(table)
-        if implied.support.certificates and not implied.has_minimizer:
+        if implied.support.certificates and implied.case is Case.IMPLIED_TABLE:
             courses.append(_course(plan, implied))
     return Result(courses=tuple(courses), drawn=drawn)
 
@@ -117,9 +117,9 @@ def pair_embeddings(first: np.ndarray, second: np.ndarray, words: int) -> np.nda
 
 
 def _course(plan: Plan, implied: ImpliedTable) -> Course:
-    table, reached = implied.original, implied.table
-    direction: Any = solve_ntp_svm(reached).weights  # not None: the table is separable
-    grown = gradient_flow(reached, plan.log_times).weights - implied.finite_part
+    table = implied.original
+    direction: Any = solve_ntp_svm(implied.table).weights  # not None: that table is separable
+    grown = gradient_flow(table, plan.log_times).weights - implied.finite_part
     products = np.tensordot(grown, direction, 2)
     lengths = np.linalg.norm(grown, axis=(1, 2)) * np.linalg.norm(direction)
     return Course(

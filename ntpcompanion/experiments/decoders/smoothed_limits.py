@@ -5,10 +5,12 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 from pydantic import Field, field_validator
+from scipy.special import softmax
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.decoders.separable_tables import separable_tables
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
+from ntpcompanion.linear.dynamics.descent import descend, step_bound
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
@@ -30,6 +32,9 @@ class Plan(experiment.Plan):
         Field(min_length=2, description="ε, decreasing"),
     ]
     seed: Annotated[int, Field(ge=0, description="of the tables")]
+    teacher_steps: Annotated[
+        int, Field(ge=0, description="of gradient descent, on embeddings of its own; 0: no teacher")
+    ] = 0
 
     @field_validator("smoothings")
     @classmethod
@@ -46,14 +51,13 @@ class Table(experiment.Result):
     largest_margin: Annotated[float, Field(description="of U, whose smallest is 1")]
     to_limit: Annotated[tuple[float, ...], Field(description="cosine of W_ε and U, for each ε")]
     to_svm: Annotated[tuple[float, ...], Field(description="cosine of W_ε and the SVM")]
-    growth: Annotated[
-        float,
-        Field(description="cosine of U and what W_ε gains from the last ε but one to the last"),
-    ]
     unique: Annotated[bool, Field(description="whether U is proved to be the only one")]
     gap: Annotated[
         float, Field(description="relative, between the sum of U's margins and its bound")
     ]
+    student: Annotated[
+        float | None, Field(description="cosine of U and the student of a teacher")
+    ] = None
 
 
 class Result(experiment.Result):
@@ -76,6 +80,11 @@ class Result(experiment.Result):
     def nearer(self) -> Effect:
         """With the smallest ε: the cosine of W_ε with U less that with the SVM."""
         return mean_effect([each.to_limit[-1] - each.to_svm[-1] for each in self.tables])
+
+    @property
+    def student(self) -> Effect:
+        """Cosine of U and the student of a teacher."""
+        return mean_effect(self.table.student)
 
     @property
     def paths(self) -> pd.DataFrame:
@@ -119,20 +128,34 @@ def run(plan: Plan) -> Result:
     solved, drawn = separable_tables(
         sizes, plan.draws, lambda draw: stream(plan.seed, f"table {draw}"), tol=TOLERANCE
     )
-    return Result(tables=tuple(_compare(plan, *pair) for pair in solved), drawn=drawn)
+    rng = stream(plan.seed, "teachers")
+    return Result(tables=tuple(_compare(plan, *pair, rng) for pair in solved), drawn=drawn)
 
 
-def _compare(plan: Plan, table: ContextTable, svm: np.ndarray) -> Table:
+def _compare(plan: Plan, table: ContextTable, svm: np.ndarray, rng: np.random.Generator) -> Table:
     limit, smoothed = smoothing_limit(table), smoothed_decoders(table, plan.smoothings)
     logits = table.embeddings @ limit.weights.T
-    compared = np.concatenate([smoothed, [smoothed[-1] - smoothed[-2], svm]])
-    *to_limit, growth, cosine = (1 - cosine_distance(compared, limit.weights)).tolist()
+    compared = np.concatenate([smoothed, [svm]])
+    *to_limit, cosine = (1 - cosine_distance(compared, limit.weights)).tolist()
     return Table(
         cosine=cosine,
         largest_margin=float(np.ptp(logits, axis=1).max()),
         to_limit=tuple(to_limit),
         to_svm=tuple((1 - cosine_distance(smoothed, svm)).tolist()),
-        growth=growth,
         unique=limit.proved_unique,
         gap=limit.gap,
+        student=_student(plan, table, limit.weights, rng) if plan.teacher_steps else None,
     )
+
+
+def _student(plan: Plan, table: ContextTable, limit: np.ndarray, rng: np.random.Generator) -> float:
+    """Its cosine with the limit. The teacher has independent embeddings of its own."""
+    m = table.num_contexts
+    teacher = ContextTable(rng.standard_normal((m, m)), table.next_token, table.weight)
+    rate, steps = step_bound(teacher), plan.teacher_steps
+    (end,) = descend(
+        teacher, optimizer="gd", learning_rate=rate, steps=steps, keep=[steps], rng=rng
+    )
+    predicted = softmax(teacher.embeddings @ end.weights.T, axis=1)
+    student = smoothed_decoders(table, (1.0,), predicted)
+    return 1 - float(cosine_distance(student, limit)[0])

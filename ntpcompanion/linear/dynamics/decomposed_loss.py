@@ -2,11 +2,13 @@
 cancellation near the floor.
 """
 
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 
 import numpy as np
 from jaxtyping import Bool, Float
 from scipy.linalg import helmert
+from scipy.special import logsumexp
 
 from ntpcompanion.checks import checked
 from ntpcompanion.linear.separability.compatibility import require_compatible
@@ -259,6 +261,28 @@ class DecomposedLoss:
         logits = self.finite_logits @ finite
         logits[~self.support.ravel()] += self.growing_logits @ growing
         return float(np.ptp(logits.reshape(self.p.shape), axis=1).max())
+
+
+class UnevenLoss(DecomposedLoss):
+    """The same where probabilities may be below the rounding of 1, as those of implied tables."""
+
+    def point(
+        self, finite: Float[np.ndarray, " f"], growing: Float[np.ndarray, " g"], log_scale: float
+    ) -> Point:
+        """As that of `DecomposedLoss`: taken from W* + s A, whose distributions on the supports are
+        p + step, with another log Σ_z p_z e^x far from W*.
+        """
+        scale = np.exp(max(log_scale, SMALLEST_LOG_SCALE))
+        moved = scale * (self.finite_logits @ finite).reshape(self.p.shape)
+        inside = np.where(self.support, moved, 0.0)
+        near = np.log1p((self.p * np.expm1(np.minimum(inside, 1.0))).sum(axis=1, keepdims=True))
+        far = logsumexp(inside, axis=1, keepdims=True, b=self.p)
+        moved -= np.where(inside.max(axis=1, keepdims=True) > 1, far, near)
+        log_ratio, base = np.where(self.support, moved, 0.0), copy(self)
+        step = self.p * np.expm1(log_ratio)
+        base.p, base.log_odds = self.p + step, self.log_odds + moved
+        point = DecomposedLoss.point(base, 0 * finite, growing, log_scale)
+        return replace(point, log_ratio=log_ratio, residual=point.residual + step / scale)
 
 
 def separable_loss(table: ContextTable, purpose: str) -> DecomposedLoss:

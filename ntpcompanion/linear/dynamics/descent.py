@@ -115,7 +115,7 @@ def descend(
     Parameters
     ----------
     table
-        the contexts.
+        the contexts, any: `implied_table(table).case` says where descent goes.
     optimizer
         "gd", "ngd", "sgd" or "adam".
     learning_rate

@@ -32,24 +32,9 @@ EVALUATIONS = 30_000
 
 @dataclass(frozen=True, eq=False)
 class Flow:
-    """Gradient flow at n times.
-
-    Fields
-    ------
-    log_times
-        (n,), log t.
-    weights
-        (n, V, d), W(t).
-    finite_error
-        (n,), ‖P_F W(t) − W*‖_F with full relative precision: it falls like 1/t, far below the
-        rounding of W.
-    log_excess
-        (n,), log (CE(W(t)) − H).
-    log_scales, finite, growing
-        (n,), (n, f), (n, g): log s, P_F W − W* over s, and the growing part of W at each time, s =
-        1 / (1 + t), as `DecomposedLoss` takes them.
-    quasi_steady_from
-        log t from which the part in F was set to its quasi-steady value.
+    """Gradient flow at n times, as `TableFlow`, with the coordinates of `DecomposedLoss`: log s,
+    P_F W − W* over s, and the growing part of W, s = 1 / (1 + t). From log t = `quasi_steady_from`
+    on the part in F was set to its quasi-steady value.
     """
 
     log_times: Float[np.ndarray, " n"]
@@ -70,58 +55,8 @@ def gradient_flow(
     start: Float[np.ndarray, "V d"] | None = None,
     tol: Annotated[float, Range(1e-12, 1e-2)] = 1e-6,
 ) -> Flow:
-    """dW/dt = −∇CE(W) from W(0) = `start` (default 0), at t = e^τ for every τ of `log_times`.
-
-    Integrated in σ = log(1 + t), by SciPy's BDF with the exact Jacobian, in the coordinates of
-    `DecomposedLoss` with s = e^{−σ}: growing logits and (1 + t)(P_F W − W*), which both move
-    slowly. Right-hand sides are (1 + t) times off-support probabilities, so no time is too late:
-    log t = 10^6 takes a second more than log t = 30. From `Flow.quasi_steady_from` on, the part in
-    F is set to its quasi-steady value, found by Newton's method, and only the other part is
-    integrated.
-
-    Parameters
-    ----------
-    table
-        the contexts: compatible and separable.
-    log_times
-        increasing, natural logarithms of times, from −700 on.
-    start
-        W(0), (V, d); 0 by default.
-    tol
-        relative and absolute tolerance of the integrator in these coordinates.
-
-    Returns
-    -------
-    Flow
-        decoders, log excess losses and distances from W* at these times.
-
-    Raises
-    ------
-    ValueError
-        a table that is not compatible and separable: pass `implied_table(table).table`, which has
-        the same flow, unless the loss has a minimizer; times that do not increase, a tolerance
-        outside 1e-12 … 1e-2, a start of another shape.
-    RuntimeError
-        the integrator gave up.
-
-    Notes
-    -----
-    Dense linear algebra in V r dimensions, r the rank of the embeddings: 1 to 3 s at V r = 500,
-    growing like (V r)³.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.linear import ContextTable, gradient_flow
-    >>> from ntpcompanion.linear import measure_alignment, solve_ntp_svm
-    >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
-    >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
-    >>> flow = gradient_flow(table, [0.0, 5.0, 500.0])
-    >>> flow.log_excess.round(2).tolist()  # the loss falls like 1 / t
-    [-0.55, -4.69, -499.71]
-    >>> margin_solution = solve_ntp_svm(table).weights
-    >>> measure_alignment(table, flow.weights, margin_solution).cosine.round(3).tolist()
-    [0.949, 0.99, 1.0]
+    """Gradient flow on a compatible and separable table, ValueError for others. The public function
+    is `any_flow.gradient_flow`, for every table; it describes arguments and errors.
     """
     log_times = as_array("log_times", log_times)
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
@@ -132,6 +67,17 @@ def gradient_flow(
             else as_matrix("start", start, loss.finite_part.shape)
         )
         return _Integration(loss, tol).run(W, log_times)
+
+
+def integrate(
+    loss: DecomposedLoss,
+    start: Float[np.ndarray, "V d"],
+    log_times: Float[np.ndarray, " n"],
+    tol: float,
+) -> Flow:
+    """Gradient flow on the table of a loss that has no minimizer. Raises RuntimeError."""
+    with one_thread_if(loss.finite_part.shape[0] * min(loss.table.embeddings.shape) < SMALL_SYSTEM):
+        return _Integration(loss, tol).run(start, log_times)
 
 
 class _Integration:

@@ -4,14 +4,15 @@ growing radius.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 from jaxtyping import Float
 from scipy.linalg import lu_factor, lu_solve
 
 from ntpcompanion.checks import INCREASING, Between, Shape, checked
-from ntpcompanion.linear.dynamics.decomposed_loss import LARGEST_LOG, DecomposedLoss, separable_loss
+from ntpcompanion.linear.dynamics.decomposed_loss import LARGEST_LOG, DecomposedLoss, UnevenLoss
+from ntpcompanion.linear.separability.implied_table import Case, ImpliedTable, implied_table
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.threads import SMALL_SYSTEM, one_thread_if
 from ntpcompanion.validation import as_array
@@ -34,16 +35,19 @@ class RegularizationPath:
     radii
         (n,), B.
     weights
-        (n, V, d), W_B, with ‖W_B‖_F = B to rounding.
+        (n, V, d), W_B, with ‖W_B‖_F = B to rounding; the minimizer of least norm where it is
+        shorter than B, and then λ_B, the excess and the error below are zero.
     log_multiplier
         (n,), log λ_B, where ∇CE(W_B) = −λ_B W_B.
     log_excess
-        (n,), log (CE(W_B) − H).
+        (n,), log (CE(W_B) − `implied.entropy`).
     gap
-        (n,), an upper bound on (CE(W_B) − min CE) / (CE(W_B) − H), the minimum being over the ball:
-        the certificate.
+        (n,), an upper bound on (CE(W_B) − min CE) / (CE(W_B) − inf CE), min over the ball: the
+        certificate.
     finite_error
-        (n,), ‖P_F W_B − W*‖_F.
+        (n,), ‖P_F W_B − W*‖_F, with F and W* of the implied table.
+    implied
+        its `case` says in which case the table is.
     """
 
     radii: Float[np.ndarray, " n"]
@@ -52,6 +56,7 @@ class RegularizationPath:
     log_excess: Float[np.ndarray, " n"]
     gap: Float[np.ndarray, " n"]
     finite_error: Float[np.ndarray, " n"]
+    implied: ImpliedTable
 
 
 @checked
@@ -62,8 +67,8 @@ def regularization_path(
     """Minimize CE(W) subject to ‖W‖_F ≤ B for every B of `radii` (Thrampoulidis 2024, section 4),
     each from the one before.
 
-    The loss of a compatible and separable table has no minimizer, so ‖W_B‖ = B, and W_B also
-    minimizes CE + (λ/2)‖W‖² for some λ > 0. λ is found by Newton's method on log ‖W‖ as a function
+    Unless the loss has a minimizer in the ball, ‖W_B‖ = B, and W_B also minimizes CE + (λ/2)‖W‖²
+    for some λ > 0. λ is found by Newton's method on log ‖W‖ as a function
     of log λ, W for a given λ by Newton's method with steps damped so that the objective falls (Sun
     and Tran-Dinh 2019: third derivatives are bounded by second ones times changes of logits).
     Everything is divided by λ, in the coordinates of `DecomposedLoss`: off-support probabilities
@@ -72,7 +77,7 @@ def regularization_path(
     Parameters
     ----------
     table
-        the contexts: compatible and separable.
+        the contexts, any.
     radii
         positive, increasing, none above 1e8 divided by the length of the longest embedding.
 
@@ -85,10 +90,9 @@ def regularization_path(
     Raises
     ------
     ValueError
-        a table that is not compatible and separable, radii that are not positive and increasing, or
-        too large.
+        radii that are not positive and increasing, or too large.
     RuntimeError
-        Newton's method gave up at a radius.
+        Newton's method gave up at a radius, or `implied_table` did.
 
     Notes
     -----
@@ -104,8 +108,8 @@ def regularization_path(
     >>> p = np.array([[0.5, 0.5, 0.0], [0.0, 0.0, 1.0]])  # distributions of the next token
     >>> table = ContextTable(np.eye(2), p, np.array([0.5, 0.5]))
     >>> path = regularization_path(table, [1.0, 10.0, 100.0])
-    >>> np.linalg.norm(path.weights, axis=(1, 2)).round(6).tolist()
-    [1.0, 10.0, 100.0]
+    >>> path.implied.case.name, np.linalg.norm(path.weights, axis=(1, 2)).round(6).tolist()
+    ('ENTROPY', [1.0, 10.0, 100.0])
     >>> margin_solution = solve_ntp_svm(table).weights
     >>> measure_alignment(table, path.weights, margin_solution).cosine.round(3).tolist()
     [0.958, 0.997, 1.0]
@@ -117,10 +121,16 @@ def regularization_path(
             f"`radii` times the longest embedding must not exceed {LARGEST_LOGITS:g}, where logits "
             f"lose their digits: {farthest:.3g}."
         )
-    with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
-        path = _Path(separable_loss(table, "for minimizers to lie on the sphere"), radii[0])
-        points = [path.reach(radius) for radius in radii.tolist()]
-    return RegularizationPath(radii, *(np.array(column) for column in zip(*points, strict=True)))
+    implied = implied_table(table)
+    shortest = np.linalg.norm(implied.finite_part) if implied.case is Case.MINIMIZER else np.inf
+    inside = radii[radii < shortest].tolist()
+    points = [(implied.finite_part, -np.inf, -np.inf, 0.0, 0.0)] * (len(radii) - len(inside))
+    if inside:
+        with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):
+            path = _Path(UnevenLoss(implied.reduced()), inside[0])
+            points = [path.reach(radius) for radius in inside] + points
+    columns: list[Any] = [np.array(column) for column in zip(*points, strict=True)]
+    return RegularizationPath(radii, *[*columns, implied])
 
 
 class _Path:
@@ -136,7 +146,7 @@ class _Path:
         # W ≈ −∇CE(0) / λ in small balls
         self.nu = float(np.log(self.radius / np.linalg.norm(loss.table.gradient(zero))))
         self.finite *= np.exp(self.nu)
-        self.largest_odds = np.abs(loss.log_odds[~loss.support]).max()
+        self.largest_odds = np.abs(loss.log_odds[~loss.support]).max(initial=0.0)
 
     def reach(self, radius: float) -> tuple[np.ndarray, float, float, float, float]:
         """Move to the minimizer of norm `radius`; what `RegularizationPath` holds for it."""

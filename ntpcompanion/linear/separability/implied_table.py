@@ -2,6 +2,7 @@
 comes arbitrarily close to that entropy, whether or not the text is compatible and separable.
 """
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -17,6 +18,7 @@ from ntpcompanion.linear.separability.certificates import (
     check_certificate,
     check_weights,
 )
+from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
 from ntpcompanion.linear.separability.ties import project_onto_F, unit_rows
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -30,6 +32,21 @@ GAP_TOLERANCE = 1e-10
 # Conjugate gradients stop here: more digits of a Newton step are rounding where p̃ is tiny.
 STEP_TOLERANCE = 1e-3
 NewtonStep = Callable[..., Float[np.ndarray, "r V"]]
+
+
+class Case(enum.Enum):
+    """Where the loss of a table has its infimum."""
+
+    ENTROPY = "the loss comes arbitrarily close to the entropy of the table"
+    IMPLIED_TABLE = "it comes arbitrarily close to the entropy of the implied table, no lower"
+    MINIMIZER = "the loss has a minimizer"
+
+
+class FullTable(ContextTable):
+    """A table in which every token can follow every context, which `ContextTable` rejects."""
+
+    def __post_init__(self) -> None:
+        """Nothing to check: an implied table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +83,9 @@ class ImpliedTable:
     ------
     original
         the text's own table.
+    case
+        ENTROPY: the text is compatible and separable, so that p̃ is p. IMPLIED_TABLE: training on
+        the text is training on `table`. MINIMIZER: nothing grows.
     support
         where p̃ is positive: decided with proofs, not read off `next_token`, whose smallest entries
         may be 0 by underflow.
@@ -75,7 +95,7 @@ class ImpliedTable:
         Σ_j π_j H(p̃_j) in nats: the infimum of the text's cross-entropy over all decoders.
     finite_part
         W*, (V, d): the decoder of least norm with the log-odds of p̃ on `support`. It minimizes the
-        loss where `has_minimizer`.
+        loss where it has a minimizer.
     gap
         in nats: the loss in the limit of W* + γ W^d, γ → ∞, minus `entropy`. Zero but for rounding.
     moment_error
@@ -84,6 +104,7 @@ class ImpliedTable:
     """
 
     original: ContextTable
+    case: Case
     support: ImpliedSupport
     next_token: Float[np.ndarray, "m V"]
     entropy: float
@@ -92,28 +113,32 @@ class ImpliedTable:
     moment_error: float
 
     @property
-    def has_minimizer(self) -> bool:
-        """Whether the loss attains its infimum. Then every token can follow every context in p̃."""
-        return self.support.separating is None
-
-    @property
     def table(self) -> ContextTable:
         """A compatible and separable table with the same loss at every decoder, p̃ with the
         embeddings and frequencies of the text.
 
         Raises ValueError if the loss has a minimizer, or if a positive entry of p̃ is below 1e-308.
         """
-        if self.has_minimizer:
+        if self.case is Case.MINIMIZER:
             raise ValueError(
                 "The loss has a minimizer, `finite_part`: in the implied table every token can "
                 "follow every context, and nothing grows."
             )
+        return self.reduced()
+
+    def reduced(self) -> ContextTable:
+        """`table`, or a `FullTable` if the loss has a minimizer. Raises ValueError if a positive
+        entry of p̃ is below 1e-308.
+        """
+        if self.case is Case.ENTROPY:
+            return self.original
         if (self.next_token[self.support.mask] == 0).any():
             raise ValueError(
                 "Some positive probabilities of the implied table are below 1e-308, the smallest "
                 "that floats hold."
             )
-        return ContextTable(self.original.embeddings, self.next_token, self.original.weight)
+        kind = FullTable if self.case is Case.MINIMIZER else ContextTable
+        return kind(self.original.embeddings, self.next_token, self.original.weight)
 
     def verify(self) -> bool:
         """Read the proofs of the supports again, and the two errors."""
@@ -169,11 +194,17 @@ def implied_table(
     >>> implied = implied_table(ContextTable(np.ones((2, 1)), p, np.array([0.75, 0.25])))
     >>> implied.next_token.round(4).tolist()  # the third token follows neither
     [[0.75, 0.25, 0.0], [0.75, 0.25, 0.0]]
-    >>> round(implied.entropy, 4), implied.has_minimizer, implied.verify()
-    (0.5623, False, True)
+    >>> round(implied.entropy, 4), implied.case.name, implied.verify()
+    (0.5623, 'IMPLIED_TABLE', True)
     """
     support = implied_support(table, max_iterations=max_iterations, time_limit=time_limit)
     weight, p = table.weight[:, None], table.distributions.toarray()
+    case = Case.MINIMIZER if support.separating is None else Case.IMPLIED_TABLE
+    if case is Case.IMPLIED_TABLE and not support.certificates:
+        matched = check_compatibility(table)
+        if matched.verdict is CompatibilityVerdict.COMPATIBLE:
+            finite = matched.finite_part
+            return ImpliedTable(table, Case.ENTROPY, support, p, table.entropy, finite, 0.0, 0.0)
     rows, back = whitened(table)
     X = match_moments(rows, weight, p, support.mask, _conjugate_step)
     log_q = log_softmax(np.where(support.mask, rows @ X, -np.inf), axis=1)
@@ -183,6 +214,7 @@ def implied_table(
         decoder = project_onto_F(_uniform(table, support.mask), decoder)
     return ImpliedTable(
         original=table,
+        case=case,
         support=support,
         next_token=q,
         entropy=float((weight * entr(q)).sum()),

@@ -11,8 +11,12 @@ from jaxtyping import Float, Int
 from scipy.linalg import null_space, solve
 from scipy.optimize import linprog
 
-from ntpcompanion.checks import Between, Is, Length, checked
-from ntpcompanion.linear.separability.implied_table import match_moments, whitened
+from ntpcompanion.checks import Is, Length, Range, checked
+from ntpcompanion.linear.separability.implied_table import (
+    implied_table,
+    match_moments,
+    whitened,
+)
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs
 from ntpcompanion.linear.tables.contexts import ContextTable
 
@@ -42,29 +46,29 @@ class SmoothingLimit:
 
 
 @checked
-def smoothing_limit(table: ContextTable) -> SmoothingLimit:
-    """Minimize the mean margin off the supports, subject to ties and margins of at least 1.
+def smoothing_limit(
+    table: ContextTable, towards: Float[np.ndarray, "m V"] | None = None
+) -> SmoothingLimit:
+    """Minimize the mean margin off the supports, subject to ties and margins of at least 1; the
+    supports are those of the implied table.
 
-    The minimizer of the cross-entropy with targets (1 − ε) p_j + ε/V, over log(1/ε), tends to this
-    decoder as ε → 0. If all margins can be equal to 1, as with independent embeddings, they are. A
-    linear program with m V constraints among the decoders with all ties: a second for m = 50, V =
-    10, d = 60. Raises `ValueError` for a table that is not separable.
+    The minimizer of the cross-entropy with targets (1 − ε) p_j + ε u_j, over log(1/ε), tends to
+    this decoder as ε → 0, where u_j = `towards` is positive, and 1/V by default. Margins are
+    weighted by V u_jv. If all can be equal to 1, as with independent embeddings, they are. A linear
+    program with m V constraints among the decoders with all ties: a second for m = 50, V = 10, d =
+    60. Raises `ValueError` where the loss has a minimizer.
     """
+    table = implied_table(table).table
     V, basis = table.vocab_size, _span(table.embeddings)
     ties, margins = constraint_pairs(table)
     tied, separated = (_logit_gaps(table.embeddings @ basis, V, pairs) for pairs in (ties, margins))
     weight = table.weight[margins[0]]
+    if towards is not None:
+        weight = weight * V * towards[margins[0], margins[2]]
     centred = np.kron(np.ones(V), np.eye(basis.shape[1]))
     free = null_space(np.concatenate([tied, centred]))
     objective, rows = weight @ separated @ free, separated @ free
-    answer = (
-        linprog(objective, -rows, -np.ones(len(rows)), bounds=(None, None)) if free.size else None
-    )
-    if answer is None or answer.x is None:
-        raise ValueError(
-            "`table` is not separable: no decoder ties the supports and has margins of at least 1 "
-            "off them. Take more dimensions, or `implied_table(table).table`."
-        )
+    answer = linprog(objective, -rows, -np.ones(len(rows)), bounds=(None, None))
     multipliers = -answer.ineqlin.marginals
     tying = np.linalg.lstsq(tied.T, (weight - multipliers) @ separated, rcond=None)[0]
     dual = np.zeros((table.num_contexts, V))
@@ -98,16 +102,18 @@ def _logit_gaps(
 def smoothed_decoders(
     table: ContextTable,
     smoothings: Annotated[
-        Sequence[Annotated[float, Between(0, 1)]],
+        Sequence[Annotated[float, Range(0, 1)]],
         Length(1),
         Is(lambda values: (np.diff(values) < 0).all(), "be decreasing"),
     ],
+    towards: Float[np.ndarray, "m V"] | None = None,
 ) -> Float[np.ndarray, "n V d"]:
-    """The decoder of least norm that minimizes the cross-entropy with targets (1 − ε) p_j + ε/V,
-    for each ε: where gradient descent from zero ends. The table may be separable or not.
+    """The decoder of least norm that minimizes the cross-entropy with targets (1 − ε) p_j + ε u_j,
+    for each ε: where gradient descent from zero ends. u_j = `towards` is 1/V by default, and may be
+    what a teacher predicts, with ε = 1 alone. The table may be separable or not.
 
     Each ε is the start of the next, smaller one: some 20 Newton steps of cost O(m (V r)² + (V r)³),
-    r the rank of the embeddings. Raises `ValueError` for an ε outside (0, 1) or a list that does
+    r the rank of the embeddings. Raises `ValueError` for an ε outside [0, 1] or a list that does
     not decrease, and `RuntimeError` for a gradient that Newton's method does not bring to zero, as
     with an ε near rounding.
     """
@@ -118,7 +124,9 @@ def smoothed_decoders(
     )
     X, decoders = np.zeros((len(back), table.vocab_size)), []
     for epsilon in smoothings:
-        labels = (1 - epsilon) * p + epsilon / table.vocab_size
+        labels = (1 - epsilon) * p + epsilon * (
+            1 / table.vocab_size if towards is None else towards
+        )
         X = match_moments(rows, table.weight[:, None], labels, everywhere, _dense_step, X)
         decoders.append(X.T @ back)
     return np.stack(decoders)

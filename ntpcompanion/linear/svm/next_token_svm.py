@@ -122,6 +122,8 @@ def solve_ntp_svm(
     -------
     NTPSVMSolution
         A solution and its duality gap, NOT_SEPARABLE and a certificate, or UNDECIDED and the gap.
+        The direction of training on a table that is not separable is the solution for
+        `implied_table(table).table`.
 
     Raises
     ------

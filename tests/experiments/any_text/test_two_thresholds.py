@@ -43,7 +43,9 @@ def test_thresholds_are_those_of_every_dimension_in_turn(found):
         for d in range(1, m + 1):
             table = ContextTable(whole.embeddings[:, :d], whole.next_token, whole.weight)
             implied = implied_table(table)
-            cases.append((implied.has_minimizer, abs(implied.entropy - table.entropy) < 1e-9))
+            cases.append(
+                (implied.case.name == "MINIMIZER", abs(implied.entropy - table.entropy) < 1e-9)
+            )
         assert cases == sorted(cases, reverse=True, key=lambda case: (case[0], not case[1]))
         assert thresholds.minimizer_to == sum(minimizer for minimizer, _ in cases)
         assert thresholds.entropy_from == m + 1 - sum(reached for _, reached in cases)

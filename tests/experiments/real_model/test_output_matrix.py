@@ -15,7 +15,7 @@ from ntpcompanion.experiments.real_model.output_matrix import (
 )
 from ntpcompanion.languages.pretrained.hidden_states import HiddenStates, hidden_states
 from ntpcompanion.linear import ContextTable, check_compatibility, solve_ntp_svm
-from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
+from ntpcompanion.linear.dynamics.excess_bounds import decompose_excess_loss
 
 
 @pytest.fixture(scope="module")

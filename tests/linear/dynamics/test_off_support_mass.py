@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.linear.dynamics.off_support_mass import decompose_excess_loss
+from ntpcompanion.linear.dynamics.excess_bounds import decompose_excess_loss
 from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm

@@ -13,7 +13,7 @@ from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict,
 from ntpcompanion.linear.separability.decision import Verdict, check_separability
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.tables.contexts import ContextTable
-from tests.linear.cases import degenerate_tables, table
+from tests.linear.cases import degenerate_tables
 
 module = inspect.getmodule(regularization_path)  # the package has a function of its name
 
@@ -191,16 +191,6 @@ def test_radii_must_be_positive_and_increase(drawn, radii, words):
 
 
 def test_errors_say_what_to_do(drawn, monkeypatch):
-    clash = table([[1.0], [1.0]], [[1, 0], [0, 1]])
-    with pytest.raises(
-        ValueError, match=r"`table` must be separable, .* `check_separability` says NOT_SEPARABLE"
-    ):
-        regularization_path(clash, [1.0])
-    twins = ContextTable(
-        np.ones((2, 1)), np.array([[0.5, 0.5, 0.0], [0.25, 0.75, 0.0]]), np.full(2, 0.5)
-    )
-    with pytest.raises(ValueError, match=r"`table` must be compatible"):
-        regularization_path(twins, [1.0])
     monkeypatch.setattr(module, "NEWTON_STEPS", 1)
     with pytest.raises(RuntimeError, match=r"found no minimizer for λ = .* in 1 Newton steps"):
         regularization_path(drawn, [5.0])

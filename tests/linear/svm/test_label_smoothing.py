@@ -7,8 +7,9 @@ import mpmath
 import numpy as np
 import pytest
 import torch
+from scipy.special import softmax
 
-from ntpcompanion.linear import ContextTable, solve_ntp_svm
+from ntpcompanion.linear import ContextTable, implied_table, solve_ntp_svm
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs
 from ntpcompanion.randomness import stream
@@ -92,10 +93,37 @@ def test_multipliers_of_zero_leave_uniqueness_open():
     assert not smoothing_limit(table).proved_unique
 
 
-def test_a_table_that_is_not_separable_is_rejected():
+def test_tables_that_are_not_separable_have_the_limit_of_the_implied_table():
+    """The smallest ε that Newton's method reaches, and the direction of growth before it."""
+    implied = (implied_table(draw((6, 4, 1, 3), seed)) for seed in range(60))
+    grown = [t for t in implied if t.case.name == "IMPLIED_TABLE"][:3]
+    for table in (each.original for each in grown):
+        rng = stream(0, "teacher")
+        for towards in (None, rng.dirichlet(np.full(4, 3.0), size=6)):
+            late = smoothed_decoders(table, (0.1, 1e-3, 1e-6, 1e-9, 1e-11), towards)
+            limit = smoothing_limit(table, towards)
+            assert limit.proved_unique
+            assert cosine(late[-1] - late[-2], limit.weights) > 0.99
     table = ContextTable(np.ones((2, 1)), np.eye(2), np.array([0.5, 0.5]))
-    with pytest.raises(ValueError, match="`table` is not separable"):
+    with pytest.raises(ValueError, match="has a minimizer"):
         smoothing_limit(table)
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 20.0])
+def test_a_student_has_the_log_odds_of_a_teacher_over_the_temperature(temperature):
+    """Where some decoder has them; else, at high temperatures, those of least squares."""
+    table, rng = draw((5, 4, 1, 3), 0), stream(0, "teacher")
+    teacher = rng.standard_normal((4, 3))
+    teacher -= teacher.mean(axis=0)
+    logits = table.embeddings @ teacher.T
+    (student,) = smoothed_decoders(table, (1.0,), softmax(logits / temperature, axis=1))
+    np.testing.assert_allclose(student * temperature, teacher, atol=1e-6)
+    other = rng.standard_normal((5, 4))
+    (student,) = smoothed_decoders(table, (1.0,), softmax(other / 1e5, axis=1))
+    root = np.sqrt(table.weight)[:, None]
+    wanted = root * (other - other.mean(axis=1, keepdims=True))
+    fit = np.linalg.lstsq(root * table.embeddings, wanted, rcond=None)[0].T
+    np.testing.assert_allclose(student * 1e5, fit, atol=1e-4)
 
 
 @pytest.mark.parametrize("shape", SHAPES)
