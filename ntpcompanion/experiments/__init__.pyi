@@ -18,6 +18,7 @@ from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
 from .decoders import descent_rates as descent_rates
 from .decoders import flow_limits as flow_limits
+from .decoders import held_out_contexts as held_out_contexts
 from .decoders import least_norm as least_norm
 from .decoders import own_margins as own_margins
 from .decoders import planted_teachers as planted_teachers
@@ -127,6 +128,7 @@ __all__ = [
     "both_verdicts",
     "descent_rates",
     "flow_limits",
+    "held_out_contexts",
     "least_norm",
     "own_margins",
     "planted_teachers",

@@ -1,6 +1,7 @@
 from . import both_verdicts as both_verdicts
 from . import descent_rates as descent_rates
 from . import flow_limits as flow_limits
+from . import held_out_contexts as held_out_contexts
 from . import least_norm as least_norm
 from . import own_margins as own_margins
 from . import planted_teachers as planted_teachers
@@ -12,6 +13,7 @@ __all__ = [
     "both_verdicts",
     "descent_rates",
     "flow_limits",
+    "held_out_contexts",
     "least_norm",
     "own_margins",
     "planted_teachers",

@@ -18,7 +18,7 @@ from ntpcompanion.linear.dynamics.steepest_descent import (
 from ntpcompanion.linear.svm.norm_margins import Norm, NormMargin, solve_norm_margin
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
-from ntpcompanion.statistics.effects import Effect, mean_effect
+from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
 Schedule = Literal["constant", "1/√k", "1/k"]
 NORMS: tuple[Norm, ...] = ("frobenius", "max", "spectral")
@@ -75,6 +75,9 @@ class Row(experiment.Result):
         tuple[float, float],
         Field(description="of the widest margin, after a third of the steps and at the end"),
     ]
+    cosine: Annotated[
+        float, Field(description="of the last decoder with that of least norm and margin 1")
+    ]
     slope: Annotated[
         float, Field(description="least proved fraction of the steepest slope, last two thirds")
     ]
@@ -118,6 +121,21 @@ class Result(experiment.Result):
         """What the last two thirds of the steps add to the fraction."""
         return mean_effect(self.select(norm, size, **kind).rise)  # type: ignore[arg-type]
 
+    def cosine(self, norm: Norm, size: int, **kind: object) -> Effect:
+        """Of the decoder at the end with the one of least norm and margin 1 in its own norm."""
+        return mean_effect(self.select(norm, size, **kind).cosine)  # type: ignore[arg-type]
+
+    def lost_cosine(self, norm: Norm, size: int) -> Effect:
+        """By how much that cosine is larger with one successor, paired by table; normalized."""
+        return paired_effect(self.select(norm, 1).cosine, self.select(norm, size).cosine)
+
+    def gained_by_length(self, norm: Norm, size: int) -> Effect:
+        """The fraction at the end by steps of length proportional to the dual norm of the gradient,
+        less that by normalized steps, paired by table.
+        """
+        proportional = self.select(norm, size, rule="proportional")
+        return paired_effect(proportional.fraction, self.select(norm, size).fraction)
+
     def smallest_fraction(self, size: int) -> Effect:
         """Of the fractions in the three norms by normalized steps, the smallest of each table."""
         fractions = [self.select(norm, size).fraction.to_numpy() for norm in NORMS]
@@ -141,9 +159,17 @@ class Result(experiment.Result):
         """Mean fractions at the end: a row for each norm, rule, schedule and β, and a column
         for each size of the supports.
         """
+        return self._by_kind("fraction")
+
+    @property
+    def cosines(self) -> pd.DataFrame:
+        """As `ends`, mean cosines with the decoder of least norm and margin 1 in the own norm."""
+        return self._by_kind("cosine")
+
+    def _by_kind(self, value: str) -> pd.DataFrame:
         keys = ["norm", "rule", "schedule", "momentum"]
         table = self.table.fillna({"schedule": "none"})
-        return table.pivot_table(index=keys, columns="size", values="fraction", sort=False)
+        return table.pivot_table(index=keys, columns="size", values=value, sort=False)
 
 
 def run(plan: Plan) -> Result:
@@ -222,6 +248,7 @@ def _descended(
         momentum=momentum,
         rule=rule,
     )
+    ends = path.weights.reshape(len(PARTS), len(rates), len(tables), *path.weights.shape[2:])
     return [
         Row(
             norm=answer.norm,
@@ -231,9 +258,8 @@ def _descended(
             size=plan.sizes[i % len(plan.sizes)],
             table=i // len(plan.sizes),
             slope=float(path.slope[-1, i + number * len(tables)]),
-            fractions=tuple(
-                answer.fractions(table, path.weights[:, i + number * len(tables)]).tolist()
-            ),
+            fractions=tuple(answer.fractions(table, ends[:, number, i]).tolist()),
+            cosine=float(answer.cosines(table, ends[-1:, number, i])[0]),
         )
         for number, schedule in enumerate(rates)
         for i, (table, answer) in enumerate(zip(tables, widest, strict=True))

@@ -11,6 +11,7 @@ import numpy as np
 from jaxtyping import Float
 
 from ntpcompanion.checks import checked
+from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.linear.dynamics.decomposed_loss import split_bases
 from ntpcompanion.linear.separability.certificates import check_weights
 from ntpcompanion.linear.svm.margin_programs import (
@@ -62,15 +63,24 @@ class NormMargin:
         Where the part in F converges while the norm grows, decoder and part have the same limit.
         The norm is the least over vectors added to all tokens, which change no logit.
         """
-        shape = (None, table.vocab_size, table.dim)
-        flat = as_shaped("decoders", decoders, shape, "decoders").reshape(len(decoders), -1)
-        outside = (flat - flat @ projector_onto_F(table)).reshape(len(flat), *shape[1:])
+        outside = outside_F(table, decoders)
         logits, support = table.embeddings @ outside.transpose(0, 2, 1), table.support.toarray()
         inner = np.where(support, logits, np.inf).min(axis=2)
         margins = (inner - np.where(support, -np.inf, logits).max(axis=2)).min(axis=1)
         sizes = decoder_norm(outside, self.norm)
-        sizes[sizes <= ROUNDING * np.abs(flat).max(axis=1)] = np.nan
+        sizes[sizes <= ROUNDING * np.abs(decoders).max(axis=(1, 2))] = np.nan
         return np.asarray(self.size * margins / sizes)
+
+    def cosines(
+        self, table: ContextTable, decoders: Float[np.ndarray, "n V d"]
+    ) -> Float[np.ndarray, " n"]:
+        """The cosine of the part of each decoder outside of F with `weights`, both less the mean of
+        their rows. Where other decoders have the same norm and margins, as may be in the max and
+        the spectral norm, a cosine with the nearest of them would be larger.
+        """
+        both = np.concatenate([outside_F(table, decoders), self.weights[None]])
+        both -= both.mean(axis=1, keepdims=True)
+        return np.asarray(1 - cosine_distance(both[:-1], both[-1]))
 
 
 def least_spectral_norm(table: ContextTable) -> ProgramAnswer | None:
@@ -155,6 +165,15 @@ def dual_norm(matrices: Float[np.ndarray, "n V d"], norm: Norm) -> Float[np.ndar
     if norm == "max":
         return np.asarray(np.abs(matrices).sum(axis=(1, 2)))
     return np.asarray(np.linalg.norm(matrices, "nuc" if norm == "spectral" else None, axis=(1, 2)))
+
+
+def outside_F(
+    table: ContextTable, decoders: Float[np.ndarray, "n V d"]
+) -> Float[np.ndarray, "n V d"]:
+    """The part of each decoder orthogonal to F."""
+    shape = (None, table.vocab_size, table.dim)
+    flat = as_shaped("decoders", decoders, shape, "decoders").reshape(len(decoders), -1)
+    return np.asarray((flat - flat @ projector_onto_F(table)).reshape(decoders.shape))
 
 
 def projector_onto_F(table: ContextTable) -> Float[np.ndarray, "n n"]:

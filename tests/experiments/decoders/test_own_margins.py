@@ -67,6 +67,18 @@ def test_estimates_are_over_the_tables_of_one_kind(found):
     ]
     assert found.rise("max", 2) == mean_effect(rises)
     assert found.ends.loc[("max", "normalized", "1/√k", 0.0), 2] == pytest.approx(np.mean(plain))
+    gained = np.subtract([row.fractions[-1] for row in rows if row.rule == "proportional"], plain)
+    assert found.gained_by_length("max", 2) == mean_effect(gained)
+
+
+def test_cosines_are_lost_in_pairs(found):
+    runs = [row for row in found.rows
+            if (row.norm, row.rule, row.schedule, row.momentum)
+            == ("max", "normalized", "1/√k", 0)]  # fmt: skip
+    one, two = ([row.cosine for row in runs if row.size == size] for size in (1, 2))
+    assert found.cosine("max", 2) == mean_effect(two)
+    assert found.lost_cosine("max", 2) == mean_effect(np.subtract(one, two))
+    assert found.cosines.loc[("max", "normalized", "1/√k", 0.0), 2] == pytest.approx(np.mean(two))
 
 
 def test_a_size_without_runs_is_named(found):

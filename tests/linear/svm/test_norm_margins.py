@@ -111,3 +111,23 @@ def test_a_table_that_is_not_separable_is_rejected(norm):
     with pytest.raises(ValueError, match="`table` is not separable"):
         solve_norm_margin(table([[1.0], [1.0]], [[1, 0], [0, 1]]), norm)
     assert least_spectral_norm(table([[1.0], [1.0]], [[1, 0], [0, 1]])) is None
+
+
+def test_cosines_are_those_of_the_part_outside_F():
+    """A tied decoder keeps its cosine whatever the odds within supports and the shifts are."""
+    rng = np.random.default_rng(5)
+    table = ContextTable.random(3, 4, 2, 5, rng)
+    answer = solve_norm_margin(table, "frobenius")
+    first, second = np.flatnonzero(table.support.toarray()[0])
+    odds, other = np.zeros((4, 5)), rng.standard_normal((4, 5))
+    odds[first], odds[second] = table.embeddings[0], -table.embeddings[0]
+    shifted = 2 * answer.weights + 3 * odds + rng.standard_normal(5)
+    pairs = np.nonzero(table.support.toarray())[1].reshape(3, 2)
+    tokens = np.eye(4)[pairs[:, 0]] - np.eye(4)[pairs[:, 1]]
+    basis = (tokens[:, :, None] * table.embeddings[:, None]).reshape(3, 20)
+    rest = other.ravel() - basis.T @ np.linalg.lstsq(basis.T, other.ravel(), rcond=None)[0]
+    rest = rest.reshape(4, 5) - rest.reshape(4, 5).mean(axis=0)
+    unit = answer.weights - answer.weights.mean(axis=0)
+    cosine = (rest * unit).sum() / np.linalg.norm(rest) / np.linalg.norm(unit)
+    found = answer.cosines(table, np.stack([shifted, other]))
+    assert found == pytest.approx([1, cosine], abs=1e-9)
