@@ -12,7 +12,7 @@ from ntpcompanion.experiments.real_model.real_flatness import Arm, Traces
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
 Trace = Literal["plain", "balanced", "fitted", "of_hessian"]
-TRACES: dict[Trace, str] = {
+TRACES: dict[str, str] = {
     "plain": "Fisher",
     "of_hessian": "Hessian",
     "balanced": "balanced",
@@ -70,7 +70,7 @@ class RealFlatnessEffects:
     @property
     def arm_table(self) -> pd.DataFrame:
         """Means over parts, a row for each arm."""
-        columns = {"loss": "loss (nats)", "relative_size": "relative change", **TRACES}
+        columns = {"loss": "loss (nats)", "relative_size": "relative change"} | TRACES
         means = self.table.groupby("arm").mean().loc[["start", "SGD", "AdamW"]]
         return means.rename(columns=columns).rename_axis("model").reset_index()
 
