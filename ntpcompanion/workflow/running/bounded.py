@@ -13,7 +13,7 @@ from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 
 NAME = "ntpcompanion"
 NOTES = "ntp-left-out"
-KEPT = {MEASUREMENT_MIME, RECORD_MIME}
+ALWAYS = {MEASUREMENT_MIME, RECORD_MIME}
 LINES, CHARACTERS, OUTPUTS = 1000, 200_000, 200  # of a stream of a cell; of a cell
 
 
@@ -33,12 +33,12 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
         """Add an output to those of a cell, unless it holds its share."""
         content = msg["content"]
         if msg["msg_type"] == "stream":
-            kept = _first_lines(outs, content["name"], content["text"])
-            self._is_cut |= kept != content["text"]
-            content["text"] = kept
-            if not kept:
+            first = _first_lines(outs, content["name"], content["text"])
+            self._is_cut |= first != content["text"]
+            content["text"] = first
+            if not first:
                 return None
-        elif msg["msg_type"] != "error" and not KEPT & set(content.get("data", {})):
+        elif msg["msg_type"] != "error" and not ALWAYS & set(content.get("data", {})):
             if sum(out.output_type != "stream" for out in outs) >= OUTPUTS:
                 self._is_cut = True
                 return None

@@ -51,13 +51,19 @@ def changed_inputs(digest: Callable[[str], str], read: Mapping[str, str]) -> lis
     return [name for name, seen in read.items() if digest(name) != seen]
 
 
+@functools.cache
+def _tool_hash() -> str:
+    """Of the package that runs this, when this process was first asked."""
+    return folder_hash(RUNNING)
+
+
 def settings_of(project: Project) -> dict[str, str]:
     """What decides numbers here beside sources and data: Python, the libraries without the suffix
     of their build (`2.9.0+cu128` is `2.9.0`), the start of a SHA-256 of each variable that tasks
     may read, whose value may be a secret, and that of the package that runs this where it is a
     library.
     """
-    tool = {} if RUNNING in project.packages else {RUNNING.name: f"#{folder_hash(RUNNING)[:8]}"}
+    tool = {} if RUNNING in project.packages else {RUNNING.name: f"#{_tool_hash()[:8]}"}
     versions = library_versions(project.settings.libraries).items()
     variables = filter(os.environ.__contains__, project.settings.environment)
     return {

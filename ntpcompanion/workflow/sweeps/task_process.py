@@ -197,10 +197,14 @@ def _require_planned(
     names = sorted({*present, *sources})
     if changed := [name for name in names if present.get(name) != sources.get(name)]:
         raise NotDone(state="rejected", error=f"has other sources: {', '.join(changed[:3])}")
-    here = settings_of(project)
-    names = [name for name in {**settings, **here} if settings.get(name) != here.get(name)]
+    present_settings = settings_of(project)
+    names = [
+        name
+        for name in {**settings, **present_settings}
+        if settings.get(name) != present_settings.get(name)
+    ]
     if other := [
-        f"{name} {here.get(name, 'missing')} instead of {settings.get(name, 'none')}"
+        f"{name} {present_settings.get(name, 'missing')} instead of {settings.get(name, 'none')}"
         for name in names[:3]
     ]:
         raise NotDone(state="rejected", error=f"has {', '.join(other)}")
