@@ -111,13 +111,13 @@ def run(plan: Plan) -> Result:
 
 def _compare(part: np.ndarray, plan: Plan, number: int) -> Part:
     V, rng = plan.vocab_size, stream(plan.seed, f"part {number}")
-    found = count_contexts(part, V, [plan.context_length])[0]
-    m, counts = found.num_contexts, found.counts.toarray()
-    words = np.eye(V)[found.contexts].reshape(m, -1)
+    text = count_contexts(part, V, [plan.context_length])[0]
+    m, counts = text.num_contexts, text.counts.toarray()
+    words = np.eye(V)[text.contexts].reshape(m, -1)
     layer = rng.standard_normal((words.shape[1], WIDTH * m)) / np.sqrt(plan.context_length)
     states = np.maximum(words @ layer, 0)
     new, seen = np.split(rng.permutation(m), [m // HELD_OUT])
-    p, weight = found.distributions.toarray()[seen], found.frequency[seen]
+    p, weight = text.distributions.toarray()[seen], text.frequency[seen]
     table = ContextTable(states[seen], p, weight / weight.sum())
     if np.linalg.matrix_rank(table.embeddings) < len(seen):
         raise ValueError(f"`seed` = {plan.seed} gives states that depend on each other. Change it.")
@@ -137,13 +137,13 @@ def _compare(part: np.ndarray, plan: Plan, number: int) -> Part:
     ordered = states[new], counts[new] > 0
     descended = [_right(ordered[0] @ each.weights.T, ordered[1]) for each in course][1:]
     unigram, after = counts[seen].sum(axis=0), np.zeros((V, V))
-    np.add.at(after, found.contexts[seen, -1], counts[seen])
+    np.add.at(after, text.contexts[seen, -1], counts[seen])
     decoders = {"svm": svm.T, "squares": inverse @ p}
     decoders["equal"] = inverse @ (support - support.mean(axis=1, keepdims=True))
     logits = {name: ordered[0] @ decoder for name, decoder in decoders.items()}
     logits["unigram"] = np.tile(unigram * 1.0, (len(new), 1))
     # ties by the unigram, which is less than one
-    logits["bigram"] = after[found.contexts[new, -1]] + unigram / (1 + unigram.sum())
+    logits["bigram"] = after[text.contexts[new, -1]] + unigram / (1 + unigram.sum())
     return Part(
         contexts=len(seen),
         stopped=max(descended),
