@@ -34,7 +34,7 @@ class RealFlatnessEffects:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """A row for each part and arm: loss, length of the change, and traces in nats."""
+        """A row for each part and arm, with loss, length of the change, and traces in nats."""
         rows = [
             {"part": run.plan.segment, "arm": model.arm, "loss": model.loss}
             | {"length": model.length, "relative_size": model.relative_size}
