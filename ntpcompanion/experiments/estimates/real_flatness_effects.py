@@ -16,7 +16,7 @@ TRACES: dict[str, str] = {
     "plain": "Fisher",
     "of_hessian": "Hessian",
     "balanced": "balanced",
-    "fitted": "its lower estimate",
+    "fitted": "fitted",
 }
 
 
@@ -71,7 +71,7 @@ class RealFlatnessEffects:
     def arm_table(self) -> pd.DataFrame:
         """Means over parts, a row for each arm."""
         columns = {"loss": "loss (nats)", "relative_size": "relative change"} | TRACES
-        means = self.table.groupby("arm").mean().loc[["start", "SGD", "AdamW"]]
+        means = self.table.groupby("arm")[list(columns)].mean().loc[["start", "SGD", "AdamW"]]
         return means.rename(columns=columns).rename_axis("model").reset_index()
 
 
