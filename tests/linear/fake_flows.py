@@ -12,13 +12,13 @@ from ntpcompanion.linear import (
     DecomposedLoss,
     cosine_distance,
     descend,
-    gradient_flow,
     measure_alignment,
     project_onto_F,
     solve_ntp_svm,
     step_bound,
 )
 from ntpcompanion.linear.dynamics.convergence_rate import convergence_rate
+from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.dynamics.flow_angle import predict_distance
 from ntpcompanion.linear.dynamics.regularization_path import regularization_path
 from ntpcompanion.linear.dynamics.trajectory import last_decoders, stability_edge

@@ -8,11 +8,11 @@ import pytest
 from ntpcompanion import plots
 from ntpcompanion.linear import (
     ContextTable,
-    gradient_flow,
     measure_alignment,
     project_onto_F,
     solve_ntp_svm,
 )
+from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.svm.planar_examples import SUPPORTS
 from tests.widgets.shown import state
 

@@ -25,7 +25,9 @@ from ntpcompanion.workflow.notebooks.contents import toc_pages
 LIMIT = 900  # seconds for one page: a few, or hundreds on a machine that is busy with others
 BROWSERS = 2  # that print at once, each in about .6 GiB of memory, where there are processors
 SETTING = 300_000  # milliseconds of its own clock for the mathematics: it does not wait them out
-Places = dict[str, tuple[int, Fit]]  # by address: the number of the page of the PDF, and where
+Destinations = dict[
+    str, tuple[int, Fit]
+]  # by address: the number of the page of the PDF, and where
 
 
 def print_book(
@@ -42,9 +44,7 @@ def print_book(
     browser, html = browser or find_browser(), project.html("book")
     if browser is None:
         raise WorkflowError("No Chromium or Chrome on PATH: `make browser` gets one or says how.")
-    sources = [html / f"{page}.html" for page in toc_pages(project)]
-    if absent := [source for source in sources if not source.is_file()]:
-        raise WorkflowError(f"There is no {absent[0]}. Run `make book` first.")
+    sources = _built([html / f"{page}.html" for page in toc_pages(project)])
     with tempfile.TemporaryDirectory(prefix="ntp-pdf-") as folder:
         parts = {source: Path(folder, f"{n}.pdf") for n, source in enumerate(sources)}
 
@@ -58,6 +58,12 @@ def print_book(
         writer.write(content := BytesIO())
         write_bytes_atomically(target, content.getvalue())
     return len(writer.pages)
+
+
+def _built(sources: list[Path]) -> list[Path]:
+    if absent := [source for source in sources if not source.is_file()]:
+        raise WorkflowError(f"There is no {absent[0]}. Run `make book` first.")
+    return sources
 
 
 def _print(source: Path, target: Path, browser: str) -> None:
@@ -81,26 +87,35 @@ def _print(source: Path, target: Path, browser: str) -> None:
 def join(parts: Mapping[Path, Path]) -> PdfWriter:
     """The PDFs of pages of HTML as one, in this order."""
     writer, sources = PdfWriter(), []
-    places: Places = {}
+    places: Destinations = {}
     for source, path in parts.items():
-        reader, before, address = PdfReader(path), len(writer.pages), source.as_uri()
-        places[address] = before, Fit.fit_horizontally()
-        for name, place in reader.named_destinations.items():
-            number = before + (reader.get_destination_page_number(place) or 0)
-            where = Fit.xyz(left=float(place.left or 0), top=float(place.top or 0))
-            places[unquote(f"{address}#{name.lstrip('/')}")] = number, where
+        reader, address = PdfReader(path), source.as_uri()
+        places |= _destinations(reader, address, len(writer.pages))
         writer.append(reader)
         sources += [address] * len(reader.pages)
     for page, address in zip(writer.pages, sources, strict=True):
         _link(page, address, places, writer)
-    first = PdfReader(next(iter(parts.values()))).metadata
-    title = str(first.title) if first else "The book"
-    writer.add_metadata({"/Title": title.partition(" \N{EM DASH} ")[0]})
+    writer.add_metadata({"/Title": _title(next(iter(parts.values())))})
     writer.page_mode = "/UseOutlines"
     return writer
 
 
-def _link(page: PageObject, source: str, places: Places, writer: PdfWriter) -> None:
+def _title(path: Path) -> str:
+    metadata = PdfReader(path).metadata
+    return str(metadata.title).partition(" \N{EM DASH} ")[0] if metadata else "The book"
+
+
+def _destinations(reader: PdfReader, address: str, before: int) -> Destinations:
+    """The beginning and all places of a page of HTML, in a PDF that has `before` pages already."""
+    places: Destinations = {address: (before, Fit.fit_horizontally())}
+    for name, place in reader.named_destinations.items():
+        number = before + (reader.get_destination_page_number(place) or 0)
+        where = Fit.xyz(left=float(place.left or 0), top=float(place.top or 0))
+        places[unquote(f"{address}#{name.lstrip('/')}")] = number, where
+    return places
+
+
+def _link(page: PageObject, source: str, places: Destinations, writer: PdfWriter) -> None:
     """Let the links of a page lead to places of the book, or the beginning of its pages, or to the
     web. What leads to a file of the machine where the book was printed is text.
     """
