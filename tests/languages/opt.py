@@ -4,6 +4,7 @@ passes without keys and values kept.
 
 import math
 
+import numpy as np
 import torch
 
 from ntpcompanion.languages.pretrained.needed import needed
@@ -62,6 +63,15 @@ def small_tokenizer(vocabulary=TOKENS):
     splitter.pre_tokenizer = tokenizers.pre_tokenizers.WhitespaceSplit()
     names = {"bos_token": "</s>", "eos_token": "</s>", "pad_token": "<pad>", "unk_token": "<unk>"}
     return transformers.PreTrainedTokenizerFast(tokenizer_object=splitter, **names)
+
+
+def saved_with_text(folder, model, words, chances=(0.6, 0.2, 0.1, 0.05, 0.05)):
+    """`source` and `text` of a plan: a model with its tokenizer, and words that it knows."""
+    model.save_pretrained(folder / "model")
+    small_tokenizer().save_pretrained(folder / "model")
+    drawn = np.random.default_rng(0).choice(WORDS[:5], words, p=chances)
+    (folder / "text.txt").write_text(" ".join(drawn), encoding="utf-8")
+    return {"source": str(folder / "model"), "text": str(folder / "text.txt")}
 
 
 def probability(model, sentence, words, bos, length, end=None):

@@ -9,7 +9,7 @@ from pydantic import Field
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan, read_tokens
 from ntpcompanion.languages.text.counting import count_contexts
-from ntpcompanion.linear.dynamics.descent import descend, step_bound
+from ntpcompanion.linear.dynamics.descent import descend_from_zero
 from ntpcompanion.linear.separability.implied_table import implied_table
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
@@ -105,22 +105,14 @@ def run(plan: Plan) -> Result:
 def _floor(table: ContextTable, draw: int, ratio: float, steps: int) -> Floor:
     implied = implied_table(table)
     off = ~table.support.toarray()
-    *_, last = descend(
-        table,
-        optimizer="gd",
-        learning_rate=step_bound(table),
-        steps=steps,
-        keep=[steps],
-        rng=np.random.default_rng(0),
-        start=np.zeros((table.vocab_size, table.dim)),
-    )
+    last = descend_from_zero(table, steps, [steps])[-1]
     positive = implied.next_token[implied.support.mask]
     return Floor(
         draw=draw,
         ratio=ratio,
         dim=table.dim,
         floor=implied.entropy,
-        descended=table.cross_entropy(last.weights),
+        descended=table.cross_entropy(last),
         added=float(implied.support.mask[off].mean()),
         smallest=float(np.log(max(positive.min(), np.finfo(float).tiny))),
     )

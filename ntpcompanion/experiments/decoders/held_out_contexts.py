@@ -4,13 +4,13 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan, read_tokens
 from ntpcompanion.languages.text.counting import count_contexts
-from ntpcompanion.linear.dynamics.descent import descend, step_bound
+from ntpcompanion.linear.dynamics.descent import descend_from_zero
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
@@ -121,35 +121,42 @@ def _compare(part: np.ndarray, plan: Plan, number: int) -> Part:
     table = ContextTable(states[seen], p, weight / weight.sum())
     if np.linalg.matrix_rank(table.embeddings) < len(seen):
         raise ValueError(f"`seed` = {plan.seed} gives states that depend on each other. Change it.")
-    support = p > 0
-    svm = solve_ntp_svm(table, tol=1e-4).weights
-    assert svm is not None  # independent states are separable
-    inverse = np.linalg.pinv(table.embeddings)
-    course = descend(
-        table,
-        optimizer="gd",
-        learning_rate=step_bound(table),
-        steps=plan.steps,
-        keep=SNAPSHOTS,
-        rng=np.random.default_rng(0),
-        start=np.zeros((V, table.dim)),
-    )
-    ordered = states[new], counts[new] > 0
-    descended = [_right(ordered[0] @ each.weights.T, ordered[1]) for each in course][1:]
-    unigram, after = counts[seen].sum(axis=0), np.zeros((V, V))
-    np.add.at(after, text.contexts[seen, -1], counts[seen])
-    decoders = {"svm": svm.T, "squares": inverse @ p}
-    decoders["equal"] = inverse @ (support - support.mean(axis=1, keepdims=True))
-    logits = {name: ordered[0] @ decoder for name, decoder in decoders.items()}
-    logits["unigram"] = np.tile(unigram * 1.0, (len(new), 1))
-    # ties by the unigram, which is less than one
-    logits["bigram"] = after[text.contexts[new, -1]] + unigram / (1 + unigram.sum())
+    logits = {name: states[new] @ W.T for name, W in _decoders(table).items()}
+    logits |= _frequencies(text.contexts[:, -1], counts, seen, new)
+    successors = counts[new] > 0
+    course = descend_from_zero(table, plan.steps, SNAPSHOTS)[1:]
+    descended = [_right(states[new] @ W.T, successors) for W in course]
     return Part(
         contexts=len(seen),
         stopped=max(descended),
         descended=descended[-1],
-        **{name: _right(values, ordered[1]) for name, values in logits.items()},
+        **{name: _right(values, successors) for name, values in logits.items()},
     )
+
+
+def _decoders(table: ContextTable) -> dict[str, Float[np.ndarray, "V d"]]:
+    """In closed form where margins can all be equal, but for the SVM."""
+    svm = solve_ntp_svm(table, tol=1e-4).weights
+    assert svm is not None  # independent states are separable
+    p, inverse = table.next_token, np.linalg.pinv(table.embeddings)
+    tied = (p > 0) - (p > 0).mean(axis=1, keepdims=True)
+    return {"svm": svm, "squares": (inverse @ p).T, "equal": (inverse @ tied).T}
+
+
+def _frequencies(
+    last: Int[np.ndarray, " m"],
+    counts: Int[np.ndarray, "m V"],
+    seen: Int[np.ndarray, " k"],
+    new: Int[np.ndarray, " n"],
+) -> dict[str, Float[np.ndarray, "n V"]]:
+    """Scores of tokens by their frequency in training, and by that after the last word of a
+    context, where ties are decided by the first.
+    """
+    V = counts.shape[1]
+    unigram, after = counts[seen].sum(axis=0), np.zeros((V, V))
+    np.add.at(after, last[seen], counts[seen])
+    fraction = unigram / (1 + unigram.sum())  # less than one count
+    return {"unigram": np.tile(fraction, (len(new), 1)), "bigram": after[last[new]] + fraction}
 
 
 def _right(logits: Float[np.ndarray, "n V"], successors: Bool[np.ndarray, "n V"]) -> float:

@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 
 from ntpcompanion.checks import Count, checked, need
 from ntpcompanion.experiments import experiment
-from ntpcompanion.linear.dynamics.descent import descend, step_bound
+from ntpcompanion.linear.dynamics.descent import descend_from_zero
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -305,18 +305,7 @@ def _recover(
     svm = solve_ntp_svm(table, method="cvxpy").weights
     limit = None if svm is None else smoothing_limit(table)
     smoothed = smoothed_decoders(table, plan.smoothings)
-    course = [
-        snapshot.weights
-        for snapshot in descend(
-            table,
-            optimizer="gd",
-            learning_rate=step_bound(table),
-            steps=plan.steps,
-            keep=SNAPSHOTS,
-            rng=np.random.default_rng(0),
-            start=np.zeros((plan.vocab_size, plan.dim)),
-        )
-    ][1:]
+    course = descend_from_zero(table, plan.steps, SNAPSHOTS)[1:]
     return Recovery(
         teacher=number,
         fraction=fraction,

@@ -15,8 +15,8 @@ from ntpcompanion.languages.text.counting import count_contexts
 from ntpcompanion.linear.tables.contexts import ContextTable
 
 
-class ModelText(experiment.Plan):
-    """One of several equal parts of a text, read by a language model context by context."""
+class TextPart(experiment.Plan):
+    """One of several equal parts of a text, and a language model that reads it."""
 
     source: Annotated[
         str, Field(min_length=1, description="of the model and its tokenizer, as in `load_opt`")
@@ -26,6 +26,20 @@ class ModelText(experiment.Plan):
     ] = "pydoc_data.topics"
     segments: Annotated[int, Field(ge=1, description="equal parts of the text")]
     segment: Annotated[int, Field(ge=0, description="which of them, from 0 on")]
+
+    def tokens(self, tokenizer: Any, content: str) -> Int[np.ndarray, " n"]:
+        """Those of the part. Raises ValueError for a segment that does not exist."""
+        if self.segment >= self.segments:
+            raise ValueError(
+                f"`segment` must be below `segments` = {self.segments}, got {self.segment}."
+            )
+        tokens = tokenizer(content, add_special_tokens=False, verbose=False)["input_ids"]
+        return np.array_split(np.array(tokens), self.segments)[self.segment]
+
+
+class ModelText(TextPart):
+    """A part of a text that is read context by context."""
+
     context_length: Annotated[int, Field(ge=1, description="tokens of a context")]
     contexts: Annotated[int, Field(ge=2, description="m, the most frequent ones")]
     start: Annotated[
@@ -95,14 +109,9 @@ def read_contexts(plan: ModelText, tokenizer: Any) -> ModelContexts:
     """Split the text into tokens and count. Raises ValueError for a segment that does not exist,
     and for a part of the text with too few contexts.
     """
-    if plan.segment >= plan.segments:
-        raise ValueError(
-            f"`segment` must be below `segments` = {plan.segments}, got {plan.segment}."
-        )
     text = read_text(plan.text)
-    tokens = np.array(tokenizer(text.content, add_special_tokens=False, verbose=False)["input_ids"])
-    part = np.array_split(tokens, plan.segments)[plan.segment]
-    counts = count_contexts(part, int(tokens.max()) + 1, [plan.context_length])[0]
+    part = plan.tokens(tokenizer, text.content)
+    counts = count_contexts(part, int(part.max()) + 1, [plan.context_length])[0]
     if counts.num_contexts < plan.contexts:
         raise ValueError(
             f"`contexts` must be at most {counts.num_contexts}, the contexts of this part of the "

@@ -8,21 +8,13 @@ from jaxtyping import Int
 from pydantic import Field
 from torch import Tensor
 
-from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.real_model.model_text import TextPart
 from ntpcompanion.randomness import stream
 
 
-class TextRows(experiment.Plan):
-    """A language model, a part of a text, and how many of its rows are read."""
+class TextRows(TextPart):
+    """How many rows of a part of a text are read."""
 
-    source: Annotated[
-        str, Field(min_length=1, description="of the model and its tokenizer, as in `load_opt`")
-    ] = "smollm2"
-    text: Annotated[
-        str, Field(min_length=1, description="path of a UTF-8 text, or a module with `topics`")
-    ] = "pydoc_data.topics"
-    segments: Annotated[int, Field(ge=1, description="equal parts of the text")]
-    segment: Annotated[int, Field(ge=0, description="which of them, from 0 on")]
     length: Annotated[int, Field(ge=2, description="tokens of a row")]
     batch_size: Annotated[int, Field(ge=1, description="rows of a step")]
     steps: Annotated[int, Field(ge=1, description="of the optimizer, each on other rows")]
@@ -37,12 +29,7 @@ def split_rows(
     Raises ValueError for a segment that does not exist, and for too few rows to read each once, or
     to have so many for calibration.
     """
-    if plan.segment >= plan.segments:
-        raise ValueError(
-            f"`segment` must be below `segments` = {plan.segments}, got {plan.segment}."
-        )
-    tokens = np.array(tokenizer(content, add_special_tokens=False, verbose=False)["input_ids"])
-    part = np.array_split(tokens, plan.segments)[plan.segment]
+    part = plan.tokens(tokenizer, content)
     count = len(part) // plan.length
     rows = torch.from_numpy(part[: count * plan.length].reshape(count, plan.length)).long()
     training, needed = count - plan.held_out - 1, plan.steps * plan.batch_size

@@ -181,6 +181,20 @@ def descend(
     return _run(W, gradient, update, learning_rate, snapshot_steps)
 
 
+def descend_from_zero(
+    table: ContextTable, steps: int, keep: int | Sequence[int]
+) -> Float[np.ndarray, "n V d"]:
+    """W_k of gradient descent with the step size 1 / (2L) from W_0 = 0, at the steps of `keep`, as
+    `descend` takes it.
+    """
+    zero, rate = np.zeros((table.vocab_size, table.dim)), step_bound(table)
+    rng = np.random.default_rng(0)  # draws nothing
+    path = descend(
+        table, optimizer="gd", learning_rate=rate, steps=steps, keep=keep, rng=rng, start=zero
+    )
+    return np.stack([state.weights for state in path])
+
+
 def _run(
     W: np.ndarray, gradient: Any, update: Any, learning_rate: Rate, snapshot_steps: list[int]
 ) -> Iterator[Snapshot]:

@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from scipy.linalg import null_space, solve
 from scipy.optimize import linprog
 
-from ntpcompanion.checks import Is, Length, Range, checked
+from ntpcompanion.checks import Is, Length, Range, checked, need
 from ntpcompanion.linear.separability.implied_table import (
     implied_table,
     match_moments,
@@ -21,6 +21,19 @@ from ntpcompanion.linear.svm.margin_programs import constraint_pairs
 from ntpcompanion.linear.tables.contexts import ContextTable
 
 POSITIVE = 1e-9  # multipliers above count as positive, relative to the largest
+
+Predictions = Annotated[
+    Float[np.ndarray, "m V"],
+    Is(
+        lambda u: (u > 0).all() and np.allclose(u.sum(axis=1), 1),
+        "hold positive probabilities, which sum to 1 in each row",
+    ),
+]
+OF_THE_TABLE = need(
+    "towards",
+    "towards is None or towards.shape == (table.num_contexts, table.vocab_size)",
+    "have the shape ({table.num_contexts}, {table.vocab_size}) of the table",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +58,8 @@ class SmoothingLimit:
     proved_unique: bool
 
 
-@checked
-def smoothing_limit(
-    table: ContextTable, towards: Float[np.ndarray, "m V"] | None = None
-) -> SmoothingLimit:
+@checked(OF_THE_TABLE)
+def smoothing_limit(table: ContextTable, towards: Predictions | None = None) -> SmoothingLimit:
     """Minimize the mean margin off the supports, subject to ties and margins of at least 1; the
     supports are those of the implied table.
 
@@ -56,7 +67,7 @@ def smoothing_limit(
     this decoder as ε → 0, where u_j = `towards` is positive, and 1/V by default. Margins are
     weighted by V u_jv. If all can be equal to 1, as with independent embeddings, they are. A linear
     program with m V constraints among the decoders with all ties: a second for m = 50, V = 10, d =
-    60. Raises `ValueError` where the loss has a minimizer.
+    60. Raises `ValueError` where the loss has a minimizer, and for `towards` that is not positive.
     """
     table = implied_table(table).table
     V, basis = table.vocab_size, _span(table.embeddings)
@@ -98,22 +109,23 @@ def _logit_gaps(
     return gaps.reshape(len(contexts), vocab_size * embeddings.shape[1])
 
 
-@checked
+@checked(OF_THE_TABLE)
 def smoothed_decoders(
     table: ContextTable,
     smoothings: Annotated[
         Sequence[Annotated[float, Range(0, 1)]],
         Length(1),
+        Is(lambda values: min(values) > 0, "be positive"),
         Is(lambda values: (np.diff(values) < 0).all(), "be decreasing"),
     ],
-    towards: Float[np.ndarray, "m V"] | None = None,
+    towards: Predictions | None = None,
 ) -> Float[np.ndarray, "n V d"]:
     """The decoder of least norm that minimizes the cross-entropy with targets (1 − ε) p_j + ε u_j,
     for each ε: where gradient descent from zero ends. u_j = `towards` is 1/V by default, and may be
     what a teacher predicts, with ε = 1 alone. The table may be separable or not.
 
     Each ε is the start of the next, smaller one: some 20 Newton steps of cost O(m (V r)² + (V r)³),
-    r the rank of the embeddings. Raises `ValueError` for an ε outside [0, 1] or a list that does
+    r the rank of the embeddings. Raises `ValueError` for an ε outside (0, 1] or a list that does
     not decrease, and `RuntimeError` for a gradient that Newton's method does not bring to zero, as
     with an ε near rounding.
     """

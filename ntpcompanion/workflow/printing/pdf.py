@@ -25,9 +25,8 @@ from ntpcompanion.workflow.notebooks.contents import toc_pages
 LIMIT = 900  # seconds for one page: a few, or hundreds on a machine that is busy with others
 BROWSERS = 2  # that print at once, each in about .6 GiB of memory, where there are processors
 SETTING = 300_000  # milliseconds of its own clock for the mathematics: it does not wait them out
-Destinations = dict[
-    str, tuple[int, Fit]
-]  # by address: the number of the page of the PDF, and where
+# by address: the number of the page of the PDF, and where
+Destinations = dict[str, tuple[int, Fit]]
 
 
 def print_book(

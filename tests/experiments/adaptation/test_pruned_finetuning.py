@@ -1,25 +1,19 @@
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 
 from ntpcompanion.experiments.adaptation import pruned_finetuning
 from ntpcompanion.experiments.adaptation.pruned_finetuning import split_rows
 from ntpcompanion.languages.pretrained.hub import load_causal_model
-from tests.languages.opt import WORDS, small_opt, small_tokenizer
+from tests.languages.opt import saved_with_text, small_opt
 
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
-    small_opt().save_pretrained(folder / "opt")
-    small_tokenizer().save_pretrained(folder / "opt")
-    words = np.random.default_rng(0).choice(WORDS[:5], 400, p=[0.6, 0.2, 0.1, 0.05, 0.05])
-    (folder / "text.txt").write_text(" ".join(words), encoding="utf-8")
     return pruned_finetuning.Plan(
-        source=str(folder / "opt"),
-        text=str(folder / "text.txt"),
+        **saved_with_text(folder, small_opt(), 400),
         segments=2,
         segment=1,
         length=5,

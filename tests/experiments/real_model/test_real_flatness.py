@@ -9,19 +9,14 @@ from ntpcompanion.languages.pretrained.hub import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import torch_stream
 from tests.languages.llama import small_llama
-from tests.languages.opt import TOKENS, WORDS, small_tokenizer
+from tests.languages.opt import TOKENS, saved_with_text
 
 
 @pytest.fixture(scope="module")
 def plan(tmp_path_factory):
     folder = tmp_path_factory.mktemp("model")
-    small_llama(vocab_size=len(TOKENS)).float().save_pretrained(folder / "llama")
-    small_tokenizer().save_pretrained(folder / "llama")
-    words = np.random.default_rng(0).choice(WORDS[:5], 400, p=[0.6, 0.2, 0.1, 0.05, 0.05])
-    (folder / "text.txt").write_text(" ".join(words), encoding="utf-8")
     return real_flatness.Plan(
-        source=str(folder / "llama"),
-        text=str(folder / "text.txt"),
+        **saved_with_text(folder, small_llama(vocab_size=len(TOKENS)).float(), 400),
         segments=2,
         segment=1,
         length=5,

@@ -109,6 +109,22 @@ def test_tables_that_are_not_separable_have_the_limit_of_the_implied_table():
         smoothing_limit(table)
 
 
+def test_predictions_of_another_table_or_without_a_token_are_rejected():
+    table = draw((5, 4, 1, 3), 0)
+    for solve in (smoothing_limit, lambda table, u: smoothed_decoders(table, (0.1,), u)):
+        for wrong in (np.eye(4)[[0, 1, 2, 3, 0]], np.full((5, 4), 0.5)):
+            with pytest.raises(ValueError, match="`towards` must hold positive probabilities"):
+                solve(table, wrong)
+        with pytest.raises(ValueError, match=r"`towards` must have the shape \(5, 4\)"):
+            solve(table, np.full((6, 4), 0.25))
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -0.1, 1.1])
+def test_a_smoothing_lies_above_0(epsilon):
+    with pytest.raises(ValueError, match="`smoothings"):
+        smoothed_decoders(draw((5, 4, 1, 3), 0), (epsilon,))
+
+
 @pytest.mark.parametrize("temperature", [0.5, 1.0, 20.0])
 def test_a_student_has_the_log_odds_of_a_teacher_over_the_temperature(temperature):
     """Where some decoder has them; else, at high temperatures, those of least squares."""
