@@ -126,8 +126,9 @@ class Recorder:
         if not written and not os.path.exists(place):
             if not os.path.isabs(text) and not text.startswith(":"):
                 self._line("absent", text)
-        # a stub is read for the names of a package: of these only the used ones count
-        elif self.belongs(place) and not place.endswith(".pyi"):
+        # a stub is read for the names of a package: of these only the used ones count; and what an
+        # installer has noted beside sources decides nothing
+        elif self.belongs(place) and not place.endswith(".pyi") and ".egg-info/" not in place:
             if written:
                 self._line("written", place)
             elif os.path.isfile(place):

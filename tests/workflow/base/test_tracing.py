@@ -77,6 +77,16 @@ def test_the_stub_of_a_face_is_not_noted_as_read(inside):
     assert list(inside.log()) == [str(inside.folder / "words")]
 
 
+def test_the_notes_of_an_installer_beside_the_sources_are_not_noted_as_read(inside):
+    notes = inside.folder / "lib.egg-info"
+    notes.mkdir()
+    (notes / "entry_points.txt").write_text("[a]\nb = lib:c\n")
+    (notes / "PKG-INFO").write_text("Name: lib\nVersion: 1\n")
+    code = "from importlib import metadata\nprint(metadata.entry_points(group='a')['b'].value)"
+    assert inside(code) == ["lib:c"]
+    assert inside.log() == {}
+
+
 def test_what_is_read_is_written_down_and_what_is_made_is_not(inside, tmp_path):
     for name in ("read.txt", "again.txt", "both.txt"):
         (inside.folder / name).write_text("one")
