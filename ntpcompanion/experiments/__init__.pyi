@@ -25,6 +25,7 @@ from .decoders import planted_teachers as planted_teachers
 from .decoders import smoothed_limits as smoothed_limits
 from .decoders import stochastic_limits as stochastic_limits
 from .decoders import small_limits as small_limits
+from .decoders import word_directions as word_directions
 from .geometry import geometry_text as geometry_text
 from .geometry import geometry_transformer as geometry_transformer
 from .languages import exact_conditionals as exact_conditionals
@@ -135,6 +136,7 @@ __all__ = [
     "smoothed_limits",
     "stochastic_limits",
     "small_limits",
+    "word_directions",
     "geometry_text",
     "geometry_transformer",
     "exact_conditionals",

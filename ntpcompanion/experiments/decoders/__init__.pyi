@@ -8,6 +8,7 @@ from . import planted_teachers as planted_teachers
 from . import small_limits as small_limits
 from . import smoothed_limits as smoothed_limits
 from . import stochastic_limits as stochastic_limits
+from . import word_directions as word_directions
 
 __all__ = [
     "both_verdicts",
@@ -20,4 +21,5 @@ __all__ = [
     "small_limits",
     "smoothed_limits",
     "stochastic_limits",
+    "word_directions",
 ]

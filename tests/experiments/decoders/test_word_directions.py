@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from ntpcompanion.experiments.decoders import word_directions
+from tests.experiments.cases import check_wrong_fields, small_run
+
+TEXT = "the cat sat the dog sat a cat ran a dog ran the cat ran the dog ran " * 2
+RIGHT = {"num_words": 200, "vocab_size": 12, "context_length": 2, "dim": 150, "seed": 0}
+found, test_a_result_repeats_and_is_plain = small_run(word_directions, RIGHT)
+
+
+def test_every_wrong_field_is_named():
+    check_wrong_fields(word_directions.Plan, RIGHT, {"dim": (0, "greater than or equal to 1")})
+
+
+def test_overlaps_are_those_of_sets(tmp_path):
+    file = tmp_path / "words.txt"
+    file.write_text(TEXT)
+    sizes = RIGHT | {"num_words": 36, "vocab_size": 7, "context_length": 1, "dim": 9}
+    result = word_directions.run(word_directions.Plan.from_json(sizes | {"text": str(file)}))
+    words = TEXT.split()
+    before = {word: {a for a, b in zip(words, words[1:], strict=False) if b == word}
+              for word in result.words}  # fmt: skip
+    before["<unk>"] = set()
+    pairs = zip(*np.triu_indices(7, 1), strict=True)
+    sets = [(before[result.words[i]], before[result.words[j]]) for i, j in pairs]
+    expected = [len(a & b) / max(len(a) * len(b), 1) ** 0.5 for a, b in sets]
+    assert result.overlap == pytest.approx(expected)
+    closest = result.closest(2)
+    assert {frozenset(pair) for pair in closest.values()} == {
+        frozenset({"cat", "dog"}),
+        frozenset({"sat", "ran"}),
+    }
+    assert result.table.loc[[*closest]].to_numpy() == pytest.approx(np.ones((2, 2)))
+
+
+def test_the_rank_correlation_is_that_of_a_library(found):
+    assert found.rank == pytest.approx(spearmanr(found.overlap, found.cosine).statistic)
+    assert list(found.closest(2)) == np.argsort(found.cosine)[::-1][:2].tolist()
+    assert found.gap < 1e-9
