@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
@@ -20,7 +22,7 @@ def test_overlaps_are_those_of_sets(tmp_path):
     sizes = RIGHT | {"num_words": 36, "vocab_size": 7, "context_length": 1, "dim": 9}
     result = word_directions.run(word_directions.Plan.from_json(sizes | {"text": str(file)}))
     words = TEXT.split()
-    before = {word: {a for a, b in zip(words, words[1:], strict=False) if b == word}
+    before = {word: {a for a, b in pairwise(words) if b == word}
               for word in result.words}  # fmt: skip
     before["<unk>"] = set()
     pairs = zip(*np.triu_indices(7, 1), strict=True)
