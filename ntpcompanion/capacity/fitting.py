@@ -70,16 +70,16 @@ def fit_decoders(
     True
     """
     joint = torch.as_tensor(beginnings.joint)
-    attention = {id(one) for one in stack.attention()}
-    others = [one for one in stack.parameters() if id(one) not in attention]
+    attention = {id(parameter) for parameter in stack.attention()}
+    others = [parameter for parameter in stack.parameters() if id(parameter) not in attention]
     groups = [{"params": others}, {"params": stack.attention()}]
     # gradients shrink with the excess loss: the usual 1e-8 would stop the steps before 0.01 %
     adam = torch.optim.Adam(groups, betas=(0.9, 0.99), eps=1e-12, fused=True)
     lowest = _excess(stack, beginnings)
     for step in range(1, steps + 1):
-        now = learning_rate * schedule(step / steps)
+        rate = learning_rate * schedule(step / steps)
         for group, factor in zip(adam.param_groups, (1.0, ATTENTION), strict=True):
-            group["lr"] = factor * now
+            group["lr"] = factor * rate
         adam.zero_grad()
         losses(stack(beginnings), joint).sum().backward()
         adam.step()

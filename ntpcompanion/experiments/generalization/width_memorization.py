@@ -76,7 +76,7 @@ class Result(experiment.Result):
 
     def by_width(self, name: str) -> Float[np.ndarray, "seeds widths"]:
         """A field of the data sets that has a number for each width."""
-        return np.array([getattr(one, name) for one in self.data_sets])
+        return np.array([getattr(data_set, name) for data_set in self.data_sets])
 
     @property
     def table(self) -> pd.DataFrame:
@@ -111,12 +111,12 @@ class Result(experiment.Result):
     @property
     def below_narrowest(self) -> Effect:
         """Fraction of examples that the widest models memorize less than the narrowest."""
-        return mean_effect(np.array([one.below_narrowest for one in self.data_sets]))
+        return mean_effect(np.array([data_set.below_narrowest for data_set in self.data_sets]))
 
     @property
     def below_peak(self) -> Effect:
         """Fraction of examples that the widest models memorize less than those at the peak."""
-        return mean_effect(np.array([one.below_peak for one in self.data_sets]))
+        return mean_effect(np.array([data_set.below_peak for data_set in self.data_sets]))
 
     @property
     def variance_ratio(self) -> Effect:
@@ -141,12 +141,12 @@ def run(plan: Plan) -> Result:
     >>> found.rises.mean > 0, found.shortcut_error < 1e-9
     (True, True)
     """
-    data_sets = tuple(_data_set(plan, one) for one in range(plan.data_seeds))
+    data_sets = tuple(_data_set(plan, number) for number in range(plan.data_seeds))
     return Result(plan=plan, data_sets=data_sets, shortcut_error=_shortcut_error(plan.seed))
 
 
-def _data_set(plan: Plan, one: int) -> DataSet:
-    rng, n = stream(plan.seed, f"data {one}"), plan.n
+def _data_set(plan: Plan, number: int) -> DataSet:
+    rng, n = stream(plan.seed, f"data {number}"), plan.n
     points = rng.standard_normal((n + plan.fresh, plan.dim))
     labels = np.where(points[:, 0] > 0, 1, -1)
     labels[: n // 10] *= -1  # a tenth of the examples is mislabelled,
@@ -154,17 +154,19 @@ def _data_set(plan: Plan, one: int) -> DataSet:
     projection = rng.standard_normal((plan.dim, max(plan.widths)))
     features = np.maximum(points @ projection, 0)
     member = random_subsets(rng, plan.subsets, n, plan.size)
-    right = [
-        min_norm_predictions(some[:n], labels[:n], member, some) * labels > 0
-        for some in (features[:, :width] for width in plan.widths)
+    correct = [  # of each width (subsets, points)
+        min_norm_predictions(inputs[:n], labels[:n], member, inputs) * labels > 0
+        for inputs in (features[:, :width] for width in plan.widths)
     ]
-    scores = [memorization_scores(member, one[:, :n]).scores for one in right]
-    halves = [[memorization_scores(member[k::2], one[k::2, :n]) for k in (0, 1)] for one in right]
+    scores = [memorization_scores(member, right[:, :n]).scores for right in correct]
+    halves = [
+        [memorization_scores(member[k::2], right[k::2, :n]) for k in (0, 1)] for right in correct
+    ]
     return DataSet(
-        clean=tuple(one[n // 10 :].mean() for one in scores),
-        flipped=tuple(one[: n // 10].mean() for one in scores),
-        mixed=tuple(one.mean() for one in scores),
-        test_error=tuple(1 - one[:, n:].mean() for one in right),
+        clean=tuple(score[n // 10 :].mean() for score in scores),
+        flipped=tuple(score[: n // 10].mean() for score in scores),
+        mixed=tuple(score.mean() for score in scores),
+        test_error=tuple(1 - right[:, n:].mean() for right in correct),
         squared=tuple(((a.scores - b.scores) ** 2).mean() for a, b in halves),
         predicted=tuple((a.variance + b.variance).mean() for a, b in halves),
         below_narrowest=(scores[-1] < scores[0]).mean(),
@@ -174,11 +176,11 @@ def _data_set(plan: Plan, one: int) -> DataSet:
 
 def _shortcut_error(seed: int) -> float:
     """Leave-one-out predictions against as many fits as examples, below and above interpolation."""
-    rng, apart = stream(seed, "leave one out"), []
+    rng, errors = stream(seed, "leave one out"), []
     for width in (10, 60, 400):
         points = rng.standard_normal((100, 10))
-        some = np.maximum(points @ rng.standard_normal((10, width)), 0)
+        features = np.maximum(points @ rng.standard_normal((10, width)), 0)
         targets = rng.choice([-1.0, 1.0], 100)
-        fits = min_norm_predictions(some, targets, ~np.eye(100, dtype=bool), some)
-        apart.append(np.abs(np.diag(fits) - leave_one_out_predictions(some, targets)).max())
-    return float(max(apart))
+        fits = min_norm_predictions(features, targets, ~np.eye(100, dtype=bool), features)
+        errors.append(np.abs(np.diag(fits) - leave_one_out_predictions(features, targets)).max())
+    return float(max(errors))

@@ -1,4 +1,4 @@
-"""Programs that this process starts: run, heard and given up after a time, and none outlives it.
+"""Programs that this process starts: run, listened to and ended after a time, and none outlives it.
 
 A process that ends with `kill -9` cannot tell those it has started. They hold a `Lifeline` instead,
 a pipe that the operating system closes, and `end_with_parent` waits for that.
@@ -39,13 +39,13 @@ class Lifeline:
     """
 
     def __init__(self) -> None:
-        theirs, ours = os.pipe()
-        self.stdin = open(theirs)
-        self._ours = open(ours, "w")
+        reading, writing = os.pipe()
+        self.stdin = open(reading)
+        self._writing = open(writing, "w")
 
     def cut(self) -> None:
         """End the programs that hold it."""
-        self._ours.close()
+        self._writing.close()
 
     def __enter__(self) -> "Lifeline":
         return self
@@ -96,7 +96,7 @@ def run(
         its standard input, if several programs are to end together; by default one of its own.
     limit
         seconds that it may take. A program that writes lines for `each_line` may take more: it is
-        heard to its last line.
+        read to its last line.
     each_line
         is given each line of its standard output as soon as it is written; `Ended.output` is empty
         then.
@@ -124,7 +124,7 @@ def run(
             errors="replace",
         ) as process,
     ):
-        code = _heard_to_the_end(process, each_line, limit)
+        code = _exit_code(process, each_line, limit)
         for file in (output, errors):
             file.seek(0)
         return Ended(code, output.read(), errors.read())
@@ -134,7 +134,7 @@ def _scratch() -> IO[str]:
     return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
 
 
-def _heard_to_the_end(
+def _exit_code(
     process: subprocess.Popen[str], each_line: Callable[[str], None] | None, limit: float | None
 ) -> int:
     """The exit code of a program, which is ended if this is left early."""
