@@ -1,5 +1,6 @@
 from . import state_dimensions as state_dimensions
 from . import output_matrix as output_matrix
 from . import real_flatness as real_flatness
+from . import sampled_language as sampled_language
 
-__all__ = ["state_dimensions", "output_matrix", "real_flatness"]
+__all__ = ["state_dimensions", "output_matrix", "real_flatness", "sampled_language"]

@@ -94,8 +94,10 @@ class LoadedModel:
     bos: int
 
 
-def load(plan: ModelText) -> LoadedModel:
-    """Raises what `load_causal_model` raises, and ValueError for a `start` that is no token."""
+def load(plan: Any) -> LoadedModel:
+    """What a plan with `source` and `start` names. Raises what `load_causal_model` raises, and
+    ValueError for a `start` that is no token.
+    """
     model, tokenizer = load_causal_model(plan.source)
     if plan.start is None:
         return LoadedModel(model, tokenizer, special_token(model, plan.source, "bos"))

@@ -94,18 +94,34 @@ def load_opt(
     """
     model, tokenizer = load_causal_model(source, dtype=dtype, device=device)
     bos, end = (special_token(model, source, name) for name in ("bos", "eos"))
-    if not isinstance(words, int):
-        chosen = words
-    else:
-        ordinary = sorted(
-            set(range(min(len(tokenizer), model.config.vocab_size)))
-            - {bos, end, *tokenizer.all_special_ids}
-        )
-        as_integer("words", words, 1, len(ordinary), "(tokens that are not special)")
-        every = CausalLanguage(model, ordinary, bos, length, chunk=ALL_TOKENS_CHUNK)
-        frequencies = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
-        chosen = every.words[frequencies.argsort(descending=True, stable=True)[:words]]
+    chosen = (
+        frequent_words(model, tokenizer, (bos, end), words, length, sentences=sentences, seed=seed)
+        if isinstance(words, int)
+        else words
+    )
     return CausalLanguage(model, chosen, bos, length, end if ends else None, chunk), tokenizer
+
+
+def frequent_words(
+    model: torch.nn.Module,
+    tokenizer: Any,
+    special: Sequence[int],
+    words: int,
+    length: int,
+    *,
+    sentences: int,
+    seed: int,
+) -> torch.Tensor:
+    """The most frequent tokens, most frequent first, in `sentences` texts of `length` tokens that
+    the model samples after the first of the `special` ones: these, and those that the tokenizer
+    calls special, are left out. (words,) ids. Raises ValueError for more words than there are.
+    """
+    left_out = {*special, *tokenizer.all_special_ids}
+    ordinary = sorted({*range(min(len(tokenizer), model.config.vocab_size))} - left_out)
+    as_integer("words", words, 1, len(ordinary), "(tokens that are not special)")
+    every = CausalLanguage(model, ordinary, special[0], length, chunk=ALL_TOKENS_CHUNK)
+    frequencies = every.word_frequencies(sentences, torch.Generator().manual_seed(seed)).cpu()
+    return every.words[frequencies.argsort(descending=True, stable=True)[:words]]
 
 
 @checked

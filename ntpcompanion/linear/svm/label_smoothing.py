@@ -67,11 +67,22 @@ def smoothing_limit(table: ContextTable, towards: Predictions | None = None) -> 
     this decoder as ε → 0, where u_j = `towards` is positive, and 1/V by default. Margins are
     weighted by V u_jv. If all can be equal to 1, as with independent embeddings, they are. A linear
     program with m V constraints among the decoders with all ties: a second for m = 50, V = 10, d =
-    60. Raises `ValueError` where the loss has a minimizer, and for `towards` that is not positive.
+    60. Raises `ValueError` where the loss has a minimizer, and for `towards` that is not positive;
+    `RuntimeError` as `implied_table`, and for a program that is not solved.
     """
-    table = implied_table(table).table
+    # with a decoder that separates them, the table's own supports are those of the implied table
+    limit = _least_margins(table, towards) or _least_margins(implied_table(table).table, towards)
+    if limit is None:
+        raise RuntimeError("HiGHS finds no decoder that separates the implied table.")
+    return limit
+
+
+def _least_margins(table: ContextTable, towards: Predictions | None) -> SmoothingLimit | None:
+    """The solution of the linear program; None where no decoder separates."""
     V, basis = table.vocab_size, _span(table.embeddings)
     ties, margins = constraint_pairs(table)
+    if not margins.size:
+        return None
     tied, separated = (_logit_gaps(table.embeddings @ basis, V, pairs) for pairs in (ties, margins))
     weight = table.weight[margins[0]]
     if towards is not None:
@@ -80,6 +91,8 @@ def smoothing_limit(table: ContextTable, towards: Predictions | None = None) -> 
     free = null_space(np.concatenate([tied, centred]))
     objective, rows = weight @ separated @ free, separated @ free
     answer = linprog(objective, -rows, -np.ones(len(rows)), bounds=(None, None))
+    if answer.status:
+        return None
     multipliers = -answer.ineqlin.marginals
     tying = np.linalg.lstsq(tied.T, (weight - multipliers) @ separated, rcond=None)[0]
     dual = np.zeros((table.num_contexts, V))
