@@ -40,6 +40,7 @@ from .real_model import state_dimensions as state_dimensions
 from .real_model import output_matrix as output_matrix
 from .real_model import real_flatness as real_flatness
 from .real_model import sampled_language as sampled_language
+from .real_model import learned_language as learned_language
 from .planning import pause_tokens as pause_tokens
 from .planning import pause_width as pause_width
 from .planning import path_star as path_star
@@ -152,6 +153,7 @@ __all__ = [
     "output_matrix",
     "real_flatness",
     "sampled_language",
+    "learned_language",
     "pause_tokens",
     "pause_width",
     "path_star",

@@ -2,5 +2,12 @@ from . import state_dimensions as state_dimensions
 from . import output_matrix as output_matrix
 from . import real_flatness as real_flatness
 from . import sampled_language as sampled_language
+from . import learned_language as learned_language
 
-__all__ = ["state_dimensions", "output_matrix", "real_flatness", "sampled_language"]
+__all__ = [
+    "state_dimensions",
+    "output_matrix",
+    "real_flatness",
+    "sampled_language",
+    "learned_language",
+]
