@@ -72,6 +72,12 @@ class LearningCurve:
         return pd.DataFrame({size: values.to_numpy() for size, values in groups})
 
     @property
+    def gap(self) -> Effect:
+        """What the context is worth, in nats, over first samples; with the most sentences."""
+        most = self.table.sentences == self.table.sentences.max()
+        return mean_effect(self.table.gap[most].to_numpy())
+
+    @property
     def share(self) -> Effect:
         """With the most sentences."""
         return mean_effect(self.shares.iloc[:, -1].to_numpy())

@@ -2,6 +2,7 @@
 with the exact distribution of every word given the others.
 """
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import numpy as np
@@ -14,6 +15,8 @@ from ntpcompanion.experiments.real_model.model_text import load
 from ntpcompanion.experiments.real_model.stored_table import HalfMatrix
 from ntpcompanion.languages.pretrained.causal import CausalLanguage
 from ntpcompanion.languages.pretrained.hub import frequent_words
+from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import Effect, mean_effect
 
 MOST_WORDS = 2048  # whose numbers half precision holds exactly
 
@@ -71,6 +74,20 @@ class Result(experiment.Result):
     def spelled(self, number: int) -> list[str]:
         """The first sentences to learn from, as text."""
         return ["".join(self.vocabulary[z] for z in row) for row in self.tokens[:number]]
+
+
+class Samples:
+    """All samples of a record: numbers of `words`, `tests` and the `length` of sentences."""
+
+    def __init__(self, runs: Sequence[Run[Plan, Result]]) -> None:
+        self.results = [run.result for run in runs]
+        self.words, self.length = len(self.results[0].vocabulary), self.results[0].length
+        self.tests = sum(len(result.test_tokens) for result in self.results)
+
+    @property
+    def floor(self) -> Effect:
+        """The entropy of the exact conditionals in nats, and its error over samples."""
+        return mean_effect([result.entropy for result in self.results])
 
 
 def run(plan: Plan) -> Result:

@@ -6,6 +6,7 @@ import torch
 
 from ntpcompanion.experiments.real_model import sampled_language
 from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.recorded import Run
 
 
 @pytest.fixture(scope="module")
@@ -50,3 +51,9 @@ def test_another_seed_has_the_same_words_and_other_sentences(plan, result):
     assert sampled_language.Result.from_json(result.to_json()) == result
     first = "".join(result.vocabulary[z] for z in result.tokens[0])
     assert result.spelled(1) == [first]
+
+
+def test_samples_of_a_record_have_one_floor(plan, result):
+    samples = sampled_language.Samples([Run(plan, result), Run(plan, result)])
+    assert (samples.words, samples.length, samples.tests) == (3, 3, 4)
+    assert (samples.floor.mean, samples.floor.stderr) == (pytest.approx(result.entropy), 0)
