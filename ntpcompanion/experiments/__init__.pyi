@@ -98,6 +98,7 @@ from .flatness import drift_constant as drift_constant
 from .flatness import valley_runs as valley_runs
 from .flatness import sparse_valley as sparse_valley
 from .flatness import trace_estimates as trace_estimates
+from .flatness import transfer_paths as transfer_paths
 from .flatness import adam_drift as adam_drift
 from .flatness import enlarged_traces as enlarged_traces
 from .flatness import network_traces as network_traces
@@ -211,6 +212,7 @@ __all__ = [
     "valley_runs",
     "sparse_valley",
     "trace_estimates",
+    "transfer_paths",
     "adam_drift",
     "enlarged_traces",
     "network_traces",

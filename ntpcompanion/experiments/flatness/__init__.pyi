@@ -8,6 +8,7 @@ from . import drift_constant as drift_constant
 from . import valley_runs as valley_runs
 from . import sparse_valley as sparse_valley
 from . import trace_estimates as trace_estimates
+from . import transfer_paths as transfer_paths
 from . import adam_drift as adam_drift
 from . import enlarged_traces as enlarged_traces
 from . import network_traces as network_traces
@@ -23,6 +24,7 @@ __all__ = [
     "valley_runs",
     "sparse_valley",
     "trace_estimates",
+    "transfer_paths",
     "adam_drift",
     "enlarged_traces",
     "network_traces",
