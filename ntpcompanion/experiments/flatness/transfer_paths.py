@@ -33,7 +33,7 @@ class Plan(experiment.Plan):
     width: Annotated[int, Field(ge=40, description="m, random features")] = 160
     noise: Annotated[
         float, Field(gt=0, le=0.1, description="normal, over the mean size of entries")
-    ] = 0.05
+    ] = 0.02
     starts: Annotated[int, Field(ge=2, description="of each kind")] = 5
     horizon: Annotated[float, Field(gt=0, description="time of the flow")] = 400.0
     strings: Annotated[int, Field(ge=1, description="that a head is fitted to")] = 8
