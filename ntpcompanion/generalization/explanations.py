@@ -1,5 +1,6 @@
 """How well local explanations of a function generalize: neighbourhood fidelity and its mirrored
-form (Li, Nagarajan, Plumb, Talwalkar 2021).
+form (Li, Nagarajan, Plumb, Talwalkar 2021). Exactly for tangents of polynomials, and estimated from
+a sample for ridge fits.
 """
 
 from collections.abc import Sequence
@@ -22,7 +23,7 @@ Polynomial = dict[tuple[int, int], Fraction]  # coefficients of x^a δ^b
 
 @dataclass(frozen=True)
 class Fidelity:
-    """Mean squared errors of explanations.
+    """Mean squared errors of explanations, in spite of the name; g_x is the explanation at x.
 
     Fields
     ------
@@ -74,15 +75,15 @@ def tangent_fidelity(
     Fidelity(neighbourhood=Fraction(1, 80), mirrored=Fraction(1, 80))
     """
     width = Fraction(half_width)
-    direct: Polynomial = {}
-    mirrored: Polynomial = {}
+    neighbourhood_error: Polynomial = {}
+    mirrored_error: Polynomial = {}
     for k, factor in enumerate(map(Fraction, coefficients)):
         for j in range(2, k + 1):
-            _add(direct, (k - j, j), factor * comb(k, j))
+            _add(neighbourhood_error, (k - j, j), factor * comb(k, j))
             for i in range(k - j + 1):  # (x + δ)^(k−j) (−δ)^j
                 term = factor * comb(k, j) * comb(k - j, i) * (-1) ** j
-                _add(mirrored, (k - j - i, i + j), term)
-    return Fidelity(_mean_square(direct, width), _mean_square(mirrored, width))
+                _add(mirrored_error, (k - j - i, i + j), term)
+    return Fidelity(_mean_square(neighbourhood_error, width), _mean_square(mirrored_error, width))
 
 
 def _add(polynomial: Polynomial, powers: tuple[int, int], term: Fraction) -> None:
@@ -91,10 +92,10 @@ def _add(polynomial: Polynomial, powers: tuple[int, int], term: Fraction) -> Non
 
 def _mean_square(polynomial: Polynomial, half_width: Fraction) -> Fraction:
     total = Fraction(0)
-    for (a, b), one in polynomial.items():
-        for (c, d), other in polynomial.items():
+    for (a, b), left in polynomial.items():
+        for (c, d), right in polynomial.items():
             if (b + d) % 2 == 0:
-                total += one * other * half_width ** (b + d) / ((a + c + 1) * (b + d + 1))
+                total += left * right * half_width ** (b + d) / ((a + c + 1) * (b + d + 1))
     return total
 
 
@@ -122,7 +123,7 @@ def mirrored_fidelity(
     width
         σ of the neighbourhoods N(x, σ² I) and of the weights.
     ridge
-        of intercept and slopes, relative to weights of sum 1.
+        penalty on intercept and slopes; the weights of a fit sum to 1.
     draws
         neighbours x' of each point.
     generator
@@ -131,7 +132,7 @@ def mirrored_fidelity(
     Returns
     -------
     float
-        mean of (g_x'(x) − f(x))². f is never called away from the given points.
+        mean of (g_x'(x) − f(x))². Only the given values of f are used.
 
     Raises
     ------
@@ -152,13 +153,14 @@ def mirrored_fidelity(
     >>> error < 1e-12
     True
     """
-    X, f = as_array("points", points), as_array("values", values)
-    S, known = as_array("sample", sample), as_array("sample_values", sample_values)
+    points, values = as_array("points", points), as_array("values", values)
+    sample = as_array("sample", sample)
+    sample_values = as_array("sample_values", sample_values)
     errors = []
     for _ in range(draws):
-        neighbours = draw_neighbours(X, width, generator)
-        predicted = _explain(neighbours, X, S, known, width, ridge)
-        errors.append(((predicted - f) ** 2).mean())
+        neighbours = draw_neighbours(points, width, generator)
+        predicted = _explain(neighbours, points, sample, sample_values, width, ridge)
+        errors.append(((predicted - values) ** 2).mean())
     return float(np.mean(errors))
 
 
@@ -166,18 +168,18 @@ def _explain(
     neighbours: Float[np.ndarray, "n d"],
     points: Float[np.ndarray, "n d"],
     sample: Float[np.ndarray, "m d"],
-    values: Float[np.ndarray, " m"],
+    sample_values: Float[np.ndarray, " m"],
     sigma: float,
     ridge: float,
 ) -> Float[np.ndarray, " n"]:
     """What the explanation of each neighbour predicts at its point."""
     weights = relative_weights(neighbours, sample, sigma)
     rows = np.column_stack([np.ones(len(sample)), sample])
-    squares = (rows[:, :, None] * rows[:, None]).reshape(len(rows), -1)
-    gram = (weights @ squares).reshape(len(neighbours), *2 * (rows.shape[1],))
-    right = (weights @ (rows * values[:, None]))[..., None]
+    products = (rows[:, :, None] * rows[:, None]).reshape(len(rows), -1)
+    gram = (weights @ products).reshape(len(neighbours), *2 * (rows.shape[1],))
+    moments = (weights @ (rows * sample_values[:, None]))[..., None]
     shift = np.tile(np.eye(rows.shape[1]), (len(neighbours), 1, 1))
     shift[:, 1:, 0] = -neighbours  # so that the intercept is the value at the neighbour
     gram = shift @ gram @ shift.transpose(0, 2, 1) + ridge * np.eye(rows.shape[1])
-    fitted = np.linalg.solve(gram, shift @ right)[..., 0]
+    fitted = np.linalg.solve(gram, shift @ moments)[..., 0]
     return np.asarray(fitted[:, 0] + (fitted[:, 1:] * (points - neighbours)).sum(axis=1))

@@ -1,5 +1,5 @@
-"""Any text: of all tables that the loss cannot tell from it the one of largest entropy. The loss
-comes arbitrarily close to that entropy, whether or not the text is compatible and separable.
+"""The implied table of a text: among all tables with the same loss at every decoder, the one of
+largest entropy. The loss comes arbitrarily close to that entropy, for every text.
 """
 
 import enum
@@ -25,9 +25,10 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 
 # Newton steps; each lowers the logit of an improbable token by about 1.
 NEWTON_STEPS = 1000
-# Of the moments, with embeddings whose second moments are the identity. Rounding leaves some 1e-15.
+# The largest error of the moments, with embeddings whose second moments are the identity. Rounding
+# leaves some 1e-15.
 MOMENT_TOLERANCE = 1e-13
-# Of `gap`, in nats, and of the moments, when proofs are read again.
+# The largest `gap`, in nats, and error of the moments, when proofs are read again.
 GAP_TOLERANCE = 1e-10
 # Conjugate gradients stop here: more digits of a Newton step are rounding where p̃ is tiny.
 STEP_TOLERANCE = 1e-3
@@ -46,15 +47,18 @@ class FullTable(ContextTable):
     """A table in which every token can follow every context, which `ContextTable` rejects."""
 
     def __post_init__(self) -> None:
-        """Nothing to check: an implied table."""
+        """Skips the checks of `ContextTable`, which would reject full supports."""
 
 
 @dataclass(frozen=True, eq=False)
 class ImpliedSupport:
-    """Supports (m, V) of the implied table, with proofs on both sides: a Γ with EᵀΓ = 0, Γ1 = 0 for
-    each enlargement, not positive off the supports so far and negative at what is added; and a
-    decoder `separating` with ties on `mask` and margins of at least 1 off it, None if nothing is
-    off it.
+    """Supports (m, V) of the implied table, with a proof that they are large enough and one that
+    they are not too small.
+
+    The supports of the text are enlarged in turn. Each of the `certificates` proves one step: a Γ
+    with EᵀΓ = 0 and Γ1 = 0 that is not positive off the supports so far, and negative where tokens
+    are added. That no further token can be added is proved by the decoder `separating`, with ties
+    on `mask` and margins of at least 1 off it; None if nothing is off it.
     """
 
     mask: Bool[np.ndarray, "m V"]
@@ -66,10 +70,10 @@ class ImpliedSupport:
         """Read the proofs again, every condition anew from `table`."""
         support, proved = table.support.toarray(), True
         for gamma in self.certificates:
-            proved &= check_certificate(_uniform(table, support), gamma).holds
-            support = support | _negative(table, support, gamma)
+            proved &= check_certificate(_table_on(table, support), gamma).holds
+            support = support | _added_tokens(table, support, gamma)
         if self.separating is not None:
-            proved &= check_weights(_uniform(table, support), self.separating).holds
+            proved &= check_weights(_table_on(table, support), self.separating).holds
         complete = self.separating is not None or bool(support.all())
         return bool(proved and complete and np.array_equal(support, self.mask))
 
@@ -85,9 +89,9 @@ class ImpliedTable:
         the text's own table.
     case
         ENTROPY: the text is compatible and separable, so that p̃ is p. IMPLIED_TABLE: training on
-        the text is training on `table`. MINIMIZER: nothing grows.
+        the text is training on `table`. MINIMIZER: weights stay finite.
     support
-        where p̃ is positive: decided with proofs, not read off `next_token`, whose smallest entries
+        where p̃ is positive, decided with proofs, not read off `next_token`, whose smallest entries
         may be 0 by underflow.
     next_token
         p̃, (m, V).
@@ -97,7 +101,8 @@ class ImpliedTable:
         W*, (V, d): the decoder of least norm with the log-odds of p̃ on `support`. It minimizes the
         loss where it has a minimizer.
     gap
-        in nats: the loss in the limit of W* + γ W^d, γ → ∞, minus `entropy`. Zero but for rounding.
+        in nats: the loss in the limit of W* + γ W^d, γ → ∞, minus `entropy`, where W^d is a decoder
+        that separates. Zero but for rounding.
     moment_error
         the largest entry of Σ_j π_j (p̃_j − p_j) x_jᵀ, x_j the embeddings in coordinates in which
         their second moments are the identity.
@@ -122,7 +127,7 @@ class ImpliedTable:
         if self.case is Case.MINIMIZER:
             raise ValueError(
                 "The loss has a minimizer, `finite_part`: in the implied table every token can "
-                "follow every context, and nothing grows."
+                "follow every context, and weights stay finite."
             )
         return self.reduced()
 
@@ -142,8 +147,8 @@ class ImpliedTable:
 
     def verify(self) -> bool:
         """Read the proofs of the supports again, and the two errors."""
-        small = max(abs(self.gap), self.moment_error) <= GAP_TOLERANCE
-        return small and self.support.verify(self.original)
+        errors_small = max(abs(self.gap), self.moment_error) <= GAP_TOLERANCE
+        return errors_small and self.support.verify(self.original)
 
 
 @checked
@@ -205,13 +210,13 @@ def implied_table(
         if matched.verdict is CompatibilityVerdict.COMPATIBLE:
             finite = matched.finite_part
             return ImpliedTable(table, Case.ENTROPY, support, p, table.entropy, finite, 0.0, 0.0)
-    rows, back = whitened(table)
+    rows, to_decoder = whitened(table)
     X = match_moments(rows, weight, p, support.mask, _conjugate_step)
     log_q = log_softmax(np.where(support.mask, rows @ X, -np.inf), axis=1)
     q, finite_logs = np.exp(log_q), np.where(support.mask, log_q, 0.0)
-    decoder = X.T @ back
+    decoder = X.T @ to_decoder
     if support.separating is not None:
-        decoder = project_onto_F(_uniform(table, support.mask), decoder)
+        decoder = project_onto_F(_table_on(table, support.mask), decoder)
     return ImpliedTable(
         original=table,
         case=case,
@@ -236,7 +241,7 @@ def implied_support(
     certificates: list[np.ndarray] = []
     while not mask.all():
         answer = check_separability(
-            _uniform(table, mask), max_iterations=max_iterations, time_limit=time_limit
+            _table_on(table, mask), max_iterations=max_iterations, time_limit=time_limit
         )
         if answer.verdict is Verdict.UNDECIDED:
             raise RuntimeError(
@@ -246,7 +251,7 @@ def implied_support(
             )
         if answer.certificate is None:
             return ImpliedSupport(mask, tuple(certificates), answer.weights)
-        added = _negative(table, mask, answer.certificate)
+        added = _added_tokens(table, mask, answer.certificate)
         if not added.any():
             raise RuntimeError(
                 "`implied_support` has a certificate whose entries off the supports are below "
@@ -257,17 +262,17 @@ def implied_support(
     return ImpliedSupport(mask, tuple(certificates), None)
 
 
-def _uniform(table: ContextTable, support: Bool[np.ndarray, "m V"]) -> ContextTable:
+def _table_on(table: ContextTable, support: Bool[np.ndarray, "m V"]) -> ContextTable:
     return ContextTable(
         table.embeddings, support / support.sum(axis=1, keepdims=True), table.weight
     )
 
 
-def _negative(
+def _added_tokens(
     table: ContextTable, support: Bool[np.ndarray, "m V"], gamma: Float[np.ndarray, "m V"]
 ) -> Bool[np.ndarray, "m V"]:
-    """Off `support`, where Γ is negative beyond rounding. What is smaller is asked for again by the
-    next certificate.
+    """Off `support`, where Γ is negative beyond rounding. Smaller entries are left for the next
+    certificate.
     """
     gamma = gamma * unit_rows(table.embeddings)[1][:, None]
     return ~support & (gamma < -MASS_TOLERANCE * np.abs(gamma).max())
@@ -275,7 +280,7 @@ def _negative(
 
 def whitened(table: ContextTable) -> tuple[Float[np.ndarray, "m r"], Float[np.ndarray, "r d"]]:
     """The embeddings in r coordinates in which their second moments are the identity, r their rank,
-    and what takes X in these coordinates to the decoder Xᵀ · back.
+    and the matrix that takes X in these coordinates to the decoder Xᵀ · matrix.
     """
     root = np.sqrt(table.weight)[:, None]
     left, scale, right = np.linalg.svd(root * table.embeddings, full_matrices=False)
@@ -305,9 +310,9 @@ def match_moments(
         if error <= MOMENT_TOLERANCE:
             return X
         step = newton_step(rows, weight, q, gradient)
-        moved = np.where(support, rows @ step, np.nan)
-        reach = np.nanmax(np.nanmax(moved, axis=1) - np.nanmin(moved, axis=1))
-        X = X - step * (np.log1p(reach) / reach if reach > 0 else 1.0)
+        logit_change = np.where(support, rows @ step, np.nan)
+        largest = np.nanmax(np.nanmax(logit_change, axis=1) - np.nanmin(logit_change, axis=1))
+        X = X - step * (np.log1p(largest) / largest if largest > 0 else 1.0)
     raise RuntimeError(
         f"Moments are matched to {error:.2g} only, after {NEWTON_STEPS} steps of Newton's method. "
         "Embeddings of very different lengths or probabilities near rounding are the usual reason."
@@ -321,7 +326,9 @@ def _conjugate_step(
     gradient: Float[np.ndarray, "r V"],
 ) -> Float[np.ndarray, "r V"]:
     step, _ = cg(
-        LinearOperator((gradient.size,) * 2, partial(_curve, rows, weight, q), dtype=float),
+        LinearOperator(
+            (gradient.size,) * 2, partial(_hessian_product, rows, weight, q), dtype=float
+        ),
         gradient.ravel(),
         rtol=min(0.1, max(float(np.abs(gradient).max()), STEP_TOLERANCE)),
         maxiter=gradient.size,
@@ -329,12 +336,12 @@ def _conjugate_step(
     return np.asarray(step.reshape(gradient.shape))
 
 
-def _curve(
+def _hessian_product(
     rows: Float[np.ndarray, "m r"],
     weight: Float[np.ndarray, "m 1"],
     q: Float[np.ndarray, "m V"],
     x: Float[np.ndarray, " rV"],
 ) -> Float[np.ndarray, " rV"]:
-    moved = rows @ x.reshape(rows.shape[1], -1)
-    moved = q * (moved - (q * moved).sum(axis=1, keepdims=True))
-    return (rows.T @ (weight * moved)).ravel()
+    logit_change = rows @ x.reshape(rows.shape[1], -1)
+    logit_change = q * (logit_change - (q * logit_change).sum(axis=1, keepdims=True))
+    return (rows.T @ (weight * logit_change)).ravel()

@@ -20,7 +20,7 @@ from ntpcompanion.linear.separability.implied_table import (
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs
 from ntpcompanion.linear.tables.contexts import ContextTable
 
-POSITIVE = 1e-9  # multipliers above count as positive, relative to the largest
+MULTIPLIER_TOLERANCE = 1e-9  # multipliers above count as positive, relative to the largest
 
 Predictions = Annotated[
     Float[np.ndarray, "m V"],
@@ -29,7 +29,7 @@ Predictions = Annotated[
         "hold positive probabilities, which sum to 1 in each row",
     ),
 ]
-OF_THE_TABLE = need(
+FITS_TABLE = need(
     "towards",
     "towards is None or towards.shape == (table.num_contexts, table.vocab_size)",
     "have the shape ({table.num_contexts}, {table.vocab_size}) of the table",
@@ -41,13 +41,14 @@ class SmoothingLimit:
     """The direction of the decoder of label smoothing as ε → 0, with its proof.
 
     `weights` ties on the supports and has margins of at least 1 off them. Of all such decoders it
-    has the least Σ_j π_j Σ_{v∉S_j} of the margins, `mean_margin`. Its rows lie in the span of the
-    embeddings. In Γ, the `dual`, −Γ_jv is the multiplier of the margin of v in context j: Γ1 = 0, Γ
-    ≤ 0 off the supports, and ΓᵀE is the gradient of the sum, up to an error of `residual` in each
-    coordinate of an orthonormal basis of the embeddings. `gap` is `mean_margin` less its lower
-    bound, the sum of the multipliers, relative to it. If `proved_unique`, the ties and the margins
-    with positive multipliers leave no freedom, and no other decoder in the span has that sum; False
-    leaves it open.
+    has the least `mean_margin`, Σ_j π_j Σ_{v∉S_j} margin_jv: a sum over tokens, and a mean over
+    contexts (with `towards` each margin has the weight V u_jv). Its rows lie in the span of the
+    embeddings and sum to zero. In Γ, the `dual`, −Γ_jv is the multiplier of the margin of v in
+    context j: Γ1 = 0, Γ ≤ 0 off the supports, and ΓᵀE is the gradient of the sum, up to an error of
+    `residual` in each coordinate of an orthonormal basis of the embeddings. `gap` is `mean_margin`
+    less its lower bound, the sum of the multipliers, relative to it. If `proved_unique`, the ties
+    and the margins with positive multipliers leave no freedom, and no other decoder with rows in
+    the span that sum to zero has that mean margin; False leaves it open.
     """
 
     weights: Float[np.ndarray, "V d"]
@@ -58,16 +59,16 @@ class SmoothingLimit:
     proved_unique: bool
 
 
-@checked(OF_THE_TABLE)
+@checked(FITS_TABLE)
 def smoothing_limit(table: ContextTable, towards: Predictions | None = None) -> SmoothingLimit:
     """Minimize the mean margin off the supports, subject to ties and margins of at least 1; the
     supports are those of the implied table.
 
-    The minimizer of the cross-entropy with targets (1 − ε) p_j + ε u_j, over log(1/ε), tends to
-    this decoder as ε → 0, where u_j = `towards` is positive, and 1/V by default. Margins are
-    weighted by V u_jv. If all can be equal to 1, as with independent embeddings, they are. A linear
-    program with m V constraints among the decoders with all ties: a second for m = 50, V = 10, d =
-    60. Raises `ValueError` where the loss has a minimizer, and for `towards` that is not positive;
+    The minimizer of the cross-entropy with targets (1 − ε) p_j + ε u_j, divided by log(1/ε), tends
+    to this decoder as ε → 0, where u_j = `towards` is positive, and 1/V by default. Margins are
+    weighted by V u_jv. If every margin can be 1, as with independent embeddings, every margin is. A
+    linear program with at most m V constraints: a second for m = 50, V = 10, d = 60. Raises
+    `ValueError` where the loss has a minimizer, and for `towards` that is not positive;
     `RuntimeError` as `implied_table`, and for a program that is not solved.
     """
     # with a decoder that separates them, the table's own supports are those of the implied table
@@ -83,38 +84,45 @@ def _least_margins(table: ContextTable, towards: Predictions | None) -> Smoothin
     ties, margins = constraint_pairs(table)
     if not margins.size:
         return None
-    tied, separated = (_logit_gaps(table.embeddings @ basis, V, pairs) for pairs in (ties, margins))
+    tie_gaps, margin_gaps = (
+        _logit_gaps(table.embeddings @ basis, V, pairs) for pairs in (ties, margins)
+    )
     weight = table.weight[margins[0]]
     if towards is not None:
         weight = weight * V * towards[margins[0], margins[2]]
     centred = np.kron(np.ones(V), np.eye(basis.shape[1]))
-    free = null_space(np.concatenate([tied, centred]))
-    objective, rows = weight @ separated @ free, separated @ free
-    answer = linprog(objective, -rows, -np.ones(len(rows)), bounds=(None, None))
-    if answer.status:
+    directions = null_space(np.concatenate([tie_gaps, centred]))
+    objective = weight @ margin_gaps @ directions
+    margin_rows = margin_gaps @ directions
+    program = linprog(objective, -margin_rows, -np.ones(len(margin_rows)), bounds=(None, None))
+    if program.status:
         return None
-    multipliers = -answer.ineqlin.marginals
-    tying = np.linalg.lstsq(tied.T, (weight - multipliers) @ separated, rcond=None)[0]
+    multipliers = -program.ineqlin.marginals
+    tie_multipliers = np.linalg.lstsq(tie_gaps.T, (weight - multipliers) @ margin_gaps, rcond=None)[
+        0
+    ]
     dual = np.zeros((table.num_contexts, V))
-    for (contexts, anchors, tokens), values in ((margins, multipliers), (ties, tying)):
+    for (contexts, anchors, tokens), values in ((margins, multipliers), (ties, tie_multipliers)):
         np.add.at(dual, (contexts, anchors), values)
         np.add.at(dual, (contexts, tokens), -values)
-    wanted = (weight @ separated).reshape(V, -1)
-    active = rows[multipliers > POSITIVE * multipliers.max()]
+    objective_gradient = (weight @ margin_gaps).reshape(V, -1)
+    active = margin_rows[multipliers > MULTIPLIER_TOLERANCE * multipliers.max()]
     return SmoothingLimit(
-        weights=(free @ answer.x).reshape(V, -1) @ basis.T,
-        mean_margin=answer.fun,
+        weights=(directions @ program.x).reshape(V, -1) @ basis.T,
+        mean_margin=program.fun,
         dual=dual,
-        gap=(answer.fun - float(multipliers.sum())) / answer.fun,
-        residual=float(np.abs(dual.T @ (table.embeddings @ basis) - wanted).max()),
-        proved_unique=bool(np.linalg.matrix_rank(active) == free.shape[1]),
+        gap=(program.fun - float(multipliers.sum())) / program.fun,
+        residual=float(np.abs(dual.T @ (table.embeddings @ basis) - objective_gradient).max()),
+        proved_unique=bool(np.linalg.matrix_rank(active) == directions.shape[1]),
     )
 
 
 def _logit_gaps(
     embeddings: Float[np.ndarray, "m r"], vocab_size: int, pairs: Int[np.ndarray, "3 n"]
 ) -> Float[np.ndarray, "n Vr"]:
-    """What takes W to the logit of each anchor less that of the token."""
+    """The matrix that takes W to the logit of each anchor, the token of the support with which a
+    token is compared, less that of the token.
+    """
     contexts, anchors, tokens = pairs
     gaps = np.zeros((len(contexts), vocab_size, embeddings.shape[1]))
     gaps[np.arange(len(contexts)), anchors] = embeddings[contexts]
@@ -122,7 +130,7 @@ def _logit_gaps(
     return gaps.reshape(len(contexts), vocab_size * embeddings.shape[1])
 
 
-@checked(OF_THE_TABLE)
+@checked(FITS_TABLE)
 def smoothed_decoders(
     table: ContextTable,
     smoothings: Annotated[
@@ -134,26 +142,27 @@ def smoothed_decoders(
     towards: Predictions | None = None,
 ) -> Float[np.ndarray, "n V d"]:
     """The decoder of least norm that minimizes the cross-entropy with targets (1 − ε) p_j + ε u_j,
-    for each ε: where gradient descent from zero ends. u_j = `towards` is 1/V by default, and may be
-    what a teacher predicts, with ε = 1 alone. The table may be separable or not.
+    for each ε: where gradient descent from zero ends. u_j = `towards` is 1/V by default; for
+    distillation pass the predictions of a teacher, and `smoothings=[1.0]`. The table may be
+    separable or not.
 
     Each ε is the start of the next, smaller one: some 20 Newton steps of cost O(m (V r)² + (V r)³),
     r the rank of the embeddings. Raises `ValueError` for an ε outside (0, 1] or a list that does
     not decrease, and `RuntimeError` for a gradient that Newton's method does not bring to zero, as
-    with an ε near rounding.
+    with an ε close to machine precision.
     """
-    rows, back = whitened(table)
-    p, everywhere = (
+    rows, to_decoder = whitened(table)
+    p, all_tokens = (
         table.distributions.toarray(),
         np.ones((table.num_contexts, table.vocab_size), bool),
     )
-    X, decoders = np.zeros((len(back), table.vocab_size)), []
+    X, decoders = np.zeros((len(to_decoder), table.vocab_size)), []
     for epsilon in smoothings:
         labels = (1 - epsilon) * p + epsilon * (
             1 / table.vocab_size if towards is None else towards
         )
-        X = match_moments(rows, table.weight[:, None], labels, everywhere, _dense_step, X)
-        decoders.append(X.T @ back)
+        X = match_moments(rows, table.weight[:, None], labels, all_tokens, _dense_step, X)
+        decoders.append(X.T @ to_decoder)
     return np.stack(decoders)
 
 
@@ -168,7 +177,9 @@ def _dense_step(
     q: Float[np.ndarray, "m V"],
     gradient: Float[np.ndarray, "r V"],
 ) -> Float[np.ndarray, "r V"]:
-    """Small probabilities make the Hessian too ill-conditioned for conjugate gradients."""
+    """By a dense solve: small probabilities make the Hessian too ill-conditioned for conjugate
+    gradients.
+    """
     step = solve(_hessian(rows, weight, q), gradient.ravel(), assume_a="pos")
     return np.asarray(step.reshape(gradient.shape))
 
@@ -176,7 +187,7 @@ def _dense_step(
 def _hessian(
     rows: Float[np.ndarray, "m r"], weight: Float[np.ndarray, "m 1"], q: Float[np.ndarray, "m V"]
 ) -> Float[np.ndarray, "rV rV"]:
-    """Of the loss in X, plus half the squared mean of each row, which is zero all along."""
+    """That of the loss in X, plus the squared sum of each row over 2V, which is zero all along."""
     (m, r), V = rows.shape, q.shape[1]
     each = (rows[:, :, None] * q[:, None, :]).reshape(m, r * V)
     hessian = (-(each.T @ (weight * each))).reshape(r, V, r, V)

@@ -33,6 +33,7 @@ def test_errors_are_means_over_starts(found):
 
 
 def test_memorizers_that_are_moved_too_far_are_said():
-    plan = transfer_paths.Plan.from_json(RIGHT | {"length": 6, "width": 160, "noise": 0.1, "draws": 20})
+    changes = {"length": 6, "width": 160, "noise": 0.1, "draws": 20}
+    plan = transfer_paths.Plan.from_json(RIGHT | changes)
     with pytest.raises(RuntimeError, match="no point of zero loss was reached"):
         transfer_paths.run(plan)

@@ -4,7 +4,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.workflow.chapters.folds import (
-    card_runs,
+    card_groups,
     gather_cards,
     hide_code,
     shows_output,
@@ -67,8 +67,8 @@ def judged(**verdicts):
 
 
 def names(cells):
-    runs = card_runs(cells, judged())
-    return [[output.data[MEASUREMENT_MIME]["id"] for output in run] for run in runs]
+    groups = card_groups(cells, judged())
+    return [[output.data[MEASUREMENT_MIME]["id"] for output in group] for group in groups]
 
 
 def test_cards_stand_together_until_something_else_is_seen():
