@@ -40,9 +40,9 @@ ONE_HOT, CONTROLS = 5, 6  # at most so many tables with one-hot supports, and wi
 Kind = Literal["several", "one-hot", "long"]
 # What is proved of the rates: of the excess loss and of the angle; None: no angle is shown.
 RATES: tuple[tuple[Kind, str, str, str, str | None], ...] = (
-    ("several", "six tokens", "GD", "–", "0"),
-    ("several", "six tokens", "NGD", "–", "–"),
-    ("several", "six tokens", "Adam", "–", None),
+    ("several", "several tokens", "GD", "–", "0"),
+    ("several", "several tokens", "NGD", "–", "–"),
+    ("several", "several tokens", "Adam", "–", None),
     ("one-hot", "one-hot", "GD", "1", "0"),
     ("one-hot", "one-hot", "NGD", "–", "1/2 (margin)"),
 )
@@ -54,7 +54,7 @@ class Plan(experiment.Plan):
     """Sizes of the tables, and how long each optimizer runs."""
 
     num_contexts: Annotated[int, Field(ge=2, description="m")]
-    dim: Annotated[int, Field(ge=2, description="d, no less than m")]
+    dim: Annotated[int, Field(ge=2, description="d; below m a table may not be separable")]
     vocab_size: Annotated[int, Field(ge=3, description="V, tokens")]
     support_size: Annotated[int, Field(ge=2, description="S_j of every context, tokens")]
     steps: Annotated[int, Field(ge=100, description="of every optimizer")]
