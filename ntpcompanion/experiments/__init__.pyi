@@ -37,6 +37,7 @@ from .same_loss import equal_loss as equal_loss
 from .same_loss import bottleneck_ranks as bottleneck_ranks
 from .real_model import state_dimensions as state_dimensions
 from .real_model import output_matrix as output_matrix
+from .real_model import support_collapse as support_collapse
 from .real_model import real_flatness as real_flatness
 from .planning import pause_tokens as pause_tokens
 from .planning import pause_width as pause_width
@@ -147,6 +148,7 @@ __all__ = [
     "bottleneck_ranks",
     "state_dimensions",
     "output_matrix",
+    "support_collapse",
     "real_flatness",
     "pause_tokens",
     "pause_width",
