@@ -158,15 +158,21 @@ def test_a_run_repeats_and_its_table_has_a_row_for_each_layer(plan, result):
     assert support_collapse.Result.from_json(result.to_json()) == result
     assert len(result.permuted) == plan.permutations
     assert result.contexts == plan.contexts
-    often = plan.model_copy(update={"least_times": 2})
-    data = read_contexts(plan, load(plan).tokenizer)
-    assert support_collapse.run(often).contexts == (data.counts.sum(axis=1) > 1).sum() < 35
     table = layer_table([result, result])
     assert table.part.tolist() == [0, 0, 0, 1, 1, 1]
     assert table.layer.tolist() == [0, 1, 2, 0, 1, 2]
     assert tuple(table.matched[:3]) == result.text.matched.cosines
     nulls = [one.cosines[1] for one in result.permuted]
     assert table.null[1] == pytest.approx(np.mean(nulls))
+
+
+def test_contexts_that_are_seen_less_often_are_left_out(plan):
+    whole = {"segments": 1, "segment": 0, "context_length": 2, "contexts": 24, "least_times": 3}
+    often = plan.model_copy(update=whole)
+    times = read_contexts(often, load(often).tokenizer).counts.sum(axis=1)
+    result = support_collapse.run(often)
+    assert result.contexts == (times >= 3).sum() < 24
+    assert result.times == times[times >= 3].sum()
 
 
 def test_contexts_without_equal_supports_are_named(model_text):
