@@ -202,16 +202,16 @@ def match(pairs: Pairs, kind: Int[np.ndarray, " m"], controls: int) -> Matching:
     near = np.empty((2, len(treated), controls), dtype=int)
     for size in np.unique(pairs.size[treated]):
         pool = np.flatnonzero(~equal & (pairs.size == size))
-        at = pairs.size[treated] == size
-        baseline[:, at] = values[:, pool].mean(axis=1, keepdims=True)
+        rows = pairs.size[treated] == size
+        baseline[:, rows] = values[:, pool].mean(axis=1, keepdims=True)
         for way, columns in enumerate((pairs.similarity[:, :-1], pairs.similarity)):
-            near[way, at] = nearest(columns, treated[at], pool, controls)
+            near[way, rows] = nearest(columns, treated[rows], pool, controls)
     some = (near >= 0).any(axis=2)
-    changes = [
-        _difference(label[rows], values[:, rows] - mean_of(values, one[kept]))
-        for one, kept in zip(near, some, strict=True)
-        for rows in [treated[kept]]
-    ]
+    changes = []
+    for way in range(2):
+        rows = treated[some[way]]
+        control = mean_of(values, near[way, some[way]])
+        changes.append(_difference(label[rows], values[:, rows] - control))
     unmatched = _difference(label[treated], values[:, treated] - baseline)
     return Matching(unmatched=unmatched, matched=changes[0], matched_logits=changes[1])
 
