@@ -206,11 +206,10 @@ def match(pairs: Pairs, kind: Int[np.ndarray, " m"], controls: int) -> Matching:
         baseline[:, rows] = values[:, pool].mean(axis=1, keepdims=True)
         for way, columns in enumerate((pairs.similarity[:, :-1], pairs.similarity)):
             near[way, rows] = nearest(columns, treated[rows], pool, controls)
-    some = (near >= 0).any(axis=2)
     changes = []
-    for way in range(2):
-        rows = treated[some[way]]
-        control = mean_of(values, near[way, some[way]])
+    for chosen in near:
+        some = np.flatnonzero((chosen >= 0).any(axis=1))
+        rows, control = treated[some], mean_of(values, chosen[some])
         changes.append(_difference(label[rows], values[:, rows] - control))
     unmatched = _difference(label[treated], values[:, treated] - baseline)
     return Matching(unmatched=unmatched, matched=changes[0], matched_logits=changes[1])
@@ -221,7 +220,7 @@ def mean_of(
 ) -> Float[np.ndarray, "values t"]:
     """Over the columns that each row of `near` names; -1 names none."""
     weight = (near >= 0) / (near >= 0).sum(axis=1, keepdims=True)
-    return np.einsum("lnk,nk->ln", values[:, near], weight)
+    return np.asarray(np.einsum("lnk,nk->ln", values[:, near], weight))
 
 
 def nearest(
@@ -236,7 +235,7 @@ def nearest(
     tree = cKDTree(similarity[pool])
     order = range(1, controls + 1)
     near = tree.query(similarity[treated], k=order, p=np.inf, distance_upper_bound=1)[1]
-    return np.append(pool, -1)[near]
+    return np.asarray(np.append(pool, -1)[near])
 
 
 def _cosines(states: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m m"]:
@@ -244,7 +243,7 @@ def _cosines(states: Float[np.ndarray, "m d"]) -> Float[np.ndarray, "m m"]:
     centred = states - states.mean(axis=0)
     length = np.linalg.norm(centred, axis=1, keepdims=True)
     unit = np.divide(centred, length, out=np.zeros(centred.shape), where=length > 0)
-    return unit @ unit.T
+    return np.asarray(unit @ unit.T)
 
 
 def _difference(label: Int[np.ndarray, " n"], values: Float[np.ndarray, "values n"]) -> Difference:
