@@ -38,6 +38,7 @@ from .same_loss import equal_loss as equal_loss
 from .same_loss import bottleneck_ranks as bottleneck_ranks
 from .real_model import state_dimensions as state_dimensions
 from .real_model import output_matrix as output_matrix
+from .real_model import support_collapse as support_collapse
 from .real_model import real_flatness as real_flatness
 from .real_model import sampled_language as sampled_language
 from .real_model import learned_language as learned_language
@@ -152,6 +153,7 @@ __all__ = [
     "bottleneck_ranks",
     "state_dimensions",
     "output_matrix",
+    "support_collapse",
     "real_flatness",
     "sampled_language",
     "learned_language",

@@ -9,6 +9,7 @@ from .function_effects import DriftBounds as DriftBounds
 from .function_effects import read_function_effects as read_function_effects
 from .equal_loss_effects import NETWORKS as NETWORKS
 from .equal_loss_effects import EqualLossEffects as EqualLossEffects
+from .real_model_effects import CollapseEffects as CollapseEffects
 from .real_model_effects import RealModelEffects as RealModelEffects
 from .real_flatness_effects import RealFlatnessEffects as RealFlatnessEffects
 from .real_model_effects import example_table as example_table
@@ -28,6 +29,7 @@ __all__ = [
     "read_function_effects",
     "NETWORKS",
     "EqualLossEffects",
+    "CollapseEffects",
     "RealModelEffects",
     "RealFlatnessEffects",
     "example_table",

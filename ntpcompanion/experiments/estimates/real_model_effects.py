@@ -1,4 +1,4 @@
-"""A real language model: dimensions of its states, and its output matrix beside W* and W^mm."""
+"""A real language model: dimensions and directions of its states, its output matrix and W^mm."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntpcompanion.experiments.real_model import output_matrix
+from ntpcompanion.experiments.real_model import output_matrix, support_collapse
 from ntpcompanion.experiments.real_model.stored_table import StoredTable
 from ntpcompanion.experiments.tasks import tasks_table
 from ntpcompanion.linear import certified_gap, solve_ntp_svm
@@ -140,6 +140,57 @@ class RealModelEffects:
         """The logarithm of the time at which descent from the model meets a cosine of 0.9."""
         model = self._of("none")
         return float((model.norm / model.svm_norm).mean() / np.sqrt(1 / 0.9**2 - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class CollapseEffects:
+    """How much nearer states of contexts with equal supports are, over the parts of a text.
+
+    Fields
+    ------
+    runs
+        of a record of `support_collapse`, one for each part.
+    """
+
+    runs: Iterable[Any]
+
+    @cached_property
+    def results(self) -> list[support_collapse.Result]:
+        """A result for each part of the text."""
+        return [run.result for run in self.runs]
+
+    @cached_property
+    def by_layer(self) -> pd.DataFrame:
+        """As `support_collapse.layer_table`."""
+        return support_collapse.layer_table(self.results)
+
+    def of_layer(self, name: str, layer: int | None = None) -> pd.Series:
+        """A column of `by_layer` by part, of one layer; of the last by default."""
+        chosen = self.by_layer.layer.max() if layer is None else layer
+        return self.by_layer[self.by_layer.layer == chosen].set_index("part")[name]
+
+    def difference(self, name: str = "matched", layer: int | None = None) -> Effect:
+        """The mean of such a column."""
+        return mean_effect(self.of_layer(name, layer))
+
+    def growth(self, layer: int, name: str = "matched") -> Effect:
+        """By how much the difference is larger in the last layer than in another."""
+        return paired_effect(self.of_layer(name), self.of_layer(name, layer))
+
+    @cached_property
+    def sizes(self) -> pd.DataFrame:
+        """A row for each part of the text: contexts, times and pairs, the supports that these pairs
+        have, how many pairs are matched, and by how much their affinity is larger before and after.
+        """
+        rows = [
+            {"contexts": result.contexts, "times": result.times}
+            | {"one_successor": result.one_successor, "pairs": result.text.unmatched.pairs}
+            | {"supports": result.text.unmatched.supports, "matched": result.text.matched.pairs}
+            | {"affinity": result.text.unmatched.affinity}
+            | {"matched_affinity": result.text.matched.affinity}
+            for result in self.results
+        ]
+        return pd.DataFrame(rows)
 
 
 def example_table(

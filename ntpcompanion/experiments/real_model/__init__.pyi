@@ -3,6 +3,7 @@ from . import output_matrix as output_matrix
 from . import real_flatness as real_flatness
 from . import sampled_language as sampled_language
 from . import learned_language as learned_language
+from . import support_collapse as support_collapse
 
 __all__ = [
     "state_dimensions",
@@ -10,4 +11,5 @@ __all__ = [
     "real_flatness",
     "sampled_language",
     "learned_language",
+    "support_collapse",
 ]

@@ -5,6 +5,7 @@ import pytest
 
 from ntpcompanion.experiments.estimates import real_model_effects as effects
 from ntpcompanion.experiments.real_model import state_dimensions
+from ntpcompanion.experiments.real_model import support_collapse as collapse
 from ntpcompanion.experiments.real_model.output_matrix import Comparison, Result, Split, Step
 from ntpcompanion.experiments.real_model.stored_table import HalfMatrix, StoredTable
 from ntpcompanion.recorded import Run
@@ -83,6 +84,37 @@ def test_losses_and_texts_are_means_over_parts():
     assert (FOUND.excess(), FOUND.excess("own ")) == (0.625, 0.75)
     assert FOUND.texts.tokens.tolist() == [5, 6]
     assert FOUND.of_model["norm"] == 9.0
+
+
+def collapse_part(number):
+    def change(last, pairs=8):
+        counts = {"pairs": pairs, "supports": 2, "affinity": last / 4}
+        return collapse.Difference(**counts, cosines=(0.0, 0.25, last))
+
+    matching = collapse.Matching(
+        unmatched=change(1.0),
+        matched=change(0.5 + 0.25 * number, pairs=7),
+        matched_logits=change(0.125),
+    )
+    return collapse.Result(
+        contexts=9 + number,
+        times=20,
+        one_successor=0.5,
+        text=matching,
+        permuted=(change(0.25), change(0.0)),
+        text_sha256="0" * 64,
+    )
+
+
+def test_differences_of_cosines_are_means_over_parts():
+    found = effects.CollapseEffects([Run(None, collapse_part(number)) for number in (0, 1)])
+    assert found.difference().mean == 0.625
+    assert found.difference("null").mean == found.difference("matched_logits").mean == 0.125
+    assert found.difference("unmatched", 1).mean == 0.25
+    assert (found.growth(1).mean, found.growth(1).replicates) == (0.375, 2)
+    assert found.sizes.contexts.tolist() == [9, 10]
+    assert found.sizes.iloc[0][["pairs", "matched", "supports"]].tolist() == [8, 7, 2]
+    assert found.sizes[["affinity", "matched_affinity"]].iloc[0].tolist() == [0.25, 0.125]
 
 
 STATES = np.eye(3)
