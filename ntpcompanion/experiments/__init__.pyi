@@ -14,6 +14,7 @@ from .adam import adam_bias as adam_bias
 from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
 from .adam import adam_weights as adam_weights
+from .adam import minibatch_adam as minibatch_adam
 from .adam import optimizer_runs as optimizer_runs
 from .decoders import both_verdicts as both_verdicts
 from .decoders import descent_rates as descent_rates
@@ -129,6 +130,7 @@ __all__ = [
     "adam_limit",
     "adam_rate",
     "adam_weights",
+    "minibatch_adam",
     "optimizer_runs",
     "both_verdicts",
     "descent_rates",

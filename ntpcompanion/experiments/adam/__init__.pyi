@@ -2,6 +2,7 @@ from . import adam_bias as adam_bias
 from . import adam_limit as adam_limit
 from . import adam_rate as adam_rate
 from . import adam_weights as adam_weights
+from . import minibatch_adam as minibatch_adam
 from . import optimizer_runs as optimizer_runs
 
 __all__ = [
@@ -9,5 +10,6 @@ __all__ = [
     "adam_limit",
     "adam_rate",
     "adam_weights",
+    "minibatch_adam",
     "optimizer_runs",
 ]

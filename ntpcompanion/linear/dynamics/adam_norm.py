@@ -1,17 +1,23 @@
-"""The norm in which full-batch Adam maximizes the margin, from the table alone."""
+"""The norms of Adam from the table alone: that in which it maximizes the margin with all of the
+text a step, and that of small batches, with the flow that these follow.
+"""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
 from jaxtyping import Float
+from scipy.integrate import solve_ivp
+from scipy.special import softmax
 
-from ntpcompanion.checks import Positive, Range, checked
+from ntpcompanion.checks import Between, Fraction, Positive, Range, Size, checked, need
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
 
 # Iterations between two computations of the certificate, which takes all eigenvalues.
 CHECK_EVERY = 50
+# Relative and absolute errors of a step of the flow.
+FLOW_ERRORS = 1e-8, 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,3 +188,113 @@ def least_dominating_diagonal(
         f"The power method still has a gap of {gap:.2g} after {max_iterations} iterations. Raise "
         "`tol` or `max_iterations`."
     )
+
+
+@dataclass(frozen=True, eq=False)
+class NoisyAdam:
+    """The mean motion of Adam on small batches, dW/dt = (T − ∇CE(W)) / s, where t is the sum of its
+    learning rates.
+
+    Fields
+    ------
+    weights
+        s, (V, d): √v, the standard deviation of the gradient of a batch.
+    tilt
+        T, (V, d): what the correlation of v with the gradient adds to the mean step, times s.
+    """
+
+    weights: Float[np.ndarray, "V d"]
+    tilt: Float[np.ndarray, "V d"]
+
+
+@checked
+def predict_noisy_adam(
+    table: ContextTable, *, betas: tuple[Fraction, Fraction], batch_size: Size = 1
+) -> NoisyAdam:
+    """Norm and tilt of Adam on a few pairs (j, z) a step, drawn with probabilities π_j p_jz.
+
+    Near W*, far along a separating direction, the gradient g of a pair has the mean 0 and the
+    variances A_ii, the diagonal of the Hessian, as for every likelihood. So √v = s = √(A_ii / B).
+    But v contains the gradients of which the step is the mean: to first order in 1 − β₂, m / √v has
+    the mean T / s, with T = (1 − β₂)(1 − β₁) / (1 − β₁β₂) · E g³ / (2 B E g²).
+
+    Parameters
+    ----------
+    table
+        the contexts. Each token must follow some context that leaves two tokens open.
+    betas
+        β₁ and β₂.
+    batch_size
+        B, independent pairs.
+
+    Returns
+    -------
+    NoisyAdam
+        s and T.
+
+    Raises
+    ------
+    ValueError
+        a β outside of [0, 1), a size that is not positive, or an entry of W whose gradient is 0 in
+        every pair.
+
+    Notes
+    -----
+    Heuristic: for small steps, β₂ near 1, ε negligible, and noise that exceeds the mean gradient.
+    O(m V d).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ntpcompanion.linear import ContextTable
+    >>> from ntpcompanion.linear.dynamics.adam_norm import predict_noisy_adam
+    >>> p = np.array([[0.8, 0.2, 0.0], [0.0, 0.5, 0.5]])  # distributions of the next token
+    >>> table = ContextTable(np.array([[2.0, 1.0], [1.0, 2.0]]), p, np.array([0.5, 0.5]))
+    >>> found = predict_noisy_adam(table, betas=(0.0, 0.9))
+    >>> found.weights.round(3).tolist(), found.tilt.round(3).tolist()
+    ([[0.566, 0.283], [0.667, 0.762], [0.354, 0.707]], [[0.06, 0.03], [-0.043, -0.004], [0.0, 0.0]])
+    """
+    p, rows, (beta1, beta2) = table.distributions.toarray(), table.embeddings, betas
+    variance = table.weight[:, None] * p * (1 - p)
+    second, third = variance.T @ rows**2, (variance * (2 * p - 1)).T @ rows**3
+    if not (second > 0).all():
+        token, i = np.argwhere(second <= 0)[0]
+        raise ValueError(
+            f"`table` must have noise in every entry of the gradient, but entry ({token}, {i}) has "
+            f"none: let token {token} share the support of a context whose embedding is not 0 in "
+            f"dimension {i}."
+        )
+    delay = (1 - beta2) * (1 - beta1) / (1 - beta1 * beta2)
+    return NoisyAdam(np.sqrt(second / batch_size), delay / (2 * batch_size) * third / second)
+
+
+@checked(
+    need(
+        "times",
+        "all(0 < a < b for a, b in zip([times[0] / 2, *times], times))",
+        "be positive and increasing",
+    )
+)
+def preconditioned_flow(
+    table: ContextTable,
+    weights: Annotated[Float[np.ndarray, "V d"], Between(0, np.inf)],
+    times: Float[np.ndarray, " n"],
+    *,
+    tilt: Float[np.ndarray, "V d"] | None = None,
+) -> Float[np.ndarray, "n V d"]:
+    """W(t) of dW/dt = (T − ∇CE(W)) / s from W = 0: gradient flow in the norm of `weights` s, of the
+    loss less ⟨T, W⟩; no `tilt` T by default. By LSODA, with some thousand gradients. Raises
+    ValueError for times that are not positive and increasing, or weights that are not positive.
+    """
+    weighted = table.weight[:, None] * table.embeddings
+    target = table.distributions.T @ weighted
+    pull = target if tilt is None else target + tilt
+
+    def velocity(_: float, flat: Float[np.ndarray, " n"]) -> Float[np.ndarray, " n"]:
+        q = softmax(table.embeddings @ flat.reshape(weights.shape).T, axis=1)
+        return ((pull - q.T @ weighted) / weights).ravel()
+
+    span, (relative, absolute) = (0.0, float(times[-1])), FLOW_ERRORS
+    start = np.zeros(weights.size)
+    path = solve_ivp(velocity, span, start, "LSODA", times, rtol=relative, atol=absolute)
+    return np.asarray(path.y.T.reshape(-1, *weights.shape))

@@ -1,5 +1,5 @@
-"""Stochastic gradient descent on many tables at once, and the fluctuation that its noise keeps up
-within the supports.
+"""Stochastic gradient descent and Adam on many tables at once, and the fluctuation that the noise
+keeps up within the supports.
 """
 
 from collections.abc import Iterator, Sequence
@@ -8,14 +8,17 @@ from typing import Annotated
 import numpy as np
 from jaxtyping import Float
 
-from ntpcompanion.checks import Length, Positive, Range, Size, checked, need
+from ntpcompanion.checks import Fraction, Length, Positive, Range, Size, checked, need
 from ntpcompanion.linear.dynamics.adam_norm import in_support_hessian
 from ntpcompanion.linear.dynamics.decomposed_loss import split_bases
+from ntpcompanion.linear.dynamics.optimizers import Adam
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import as_array, as_shaped
 
 # Steps whose samples are drawn at once.
 BLOCK = 512
+# Of Adam, as in `torch.optim.Adam`: far below the root of every second moment.
+EPSILON = 1e-8
 
 # What the gradient of a step is formed of: rows h, (n, r, d), the fraction of the batch that each
 # is, (n, 1, r), and the fractions of the tokens after them, (n, V, r).
@@ -46,9 +49,10 @@ def descend_many(
     keep: Annotated[Sequence[int], Length()],
     power: Annotated[float, Range(0, 1)] = 0.0,
     start: Float[np.ndarray, "n V d"] | None = None,
+    betas: tuple[Fraction, Fraction] | None = None,
 ) -> Float[np.ndarray, "kept n V d"]:
     """W_k = W_{k−1} − η k^{−power} ∇̂_k, where ∇̂_k is the gradient on `batch_size`
-    fresh pairs (j, z) with probabilities π_j p_jz: n independent runs at once.
+    fresh pairs (j, z) with probabilities π_j p_jz, or Adam with it: n independent runs at once.
 
     Parameters
     ----------
@@ -66,6 +70,8 @@ def descend_many(
         the steps k ≥ 1 whose W_k are returned, increasing.
     start
         W_0 of each run; 0 by default.
+    betas
+        β₁ and β₂ of Adam; None for SGD.
 
     Returns
     -------
@@ -102,6 +108,7 @@ def descend_many(
     shape = (len(tables), tables[0].vocab_size, tables[0].dim)
     W = np.zeros(shape) if start is None else as_shaped("start", start, shape).copy()
     rates = as_array("learning_rate", learning_rate).reshape(-1, 1, 1)
+    adam = betas and Adam((len(W), W[0].size), *betas, EPSILON)
     snapshots: list[np.ndarray] = []
     batches = _batches(tables, rngs, batch_size, min(BLOCK, steps))
     for k in range(1, steps + 1):
@@ -111,7 +118,10 @@ def descend_many(
         np.exp(q, out=q)
         q *= fraction / q.sum(axis=1, keepdims=True)
         q -= target
-        W -= rates * k**-power * (q @ h)
+        step = q @ h
+        if adam is not None:
+            step = adam(step.reshape(len(W), -1), 1.0).reshape(shape)
+        W -= rates * k**-power * step
         if len(snapshots) < len(keep) and k == keep[len(snapshots)]:
             snapshots.append(W.copy())
     return np.array(snapshots)

@@ -96,6 +96,30 @@ def solve_weighted_svm(
     return WeightedSolution((u / root / shortest).reshape(scale.shape), gap)
 
 
+@checked
+def project_onto_cone(
+    table: ContextTable,
+    scale: Annotated[Float[np.ndarray, "V d"], Between(0, np.inf)],
+    target: Float[np.ndarray, "V d"],
+) -> Float[np.ndarray, "V d"]:
+    """The D that minimizes Σ_zi s_zi (D − X)²_zi subject to ties within supports, where no token
+    off a support gets a larger logit than those on it.
+
+    For X = T / s it is the velocity at which gradient flow in the norm s of the loss less a small
+    linear term ⟨T, W⟩ ends. Non-negative least squares in the multipliers of the margins, as in
+    `solve_weighted_svm`. Raises ValueError for arrays of another shape, and weights `scale` that
+    are not positive.
+    """
+    shape = (table.vocab_size, table.dim)
+    root = np.sqrt(as_matrix("scale", scale, shape)).ravel()
+    ties, margins = (_contrasts(table, pairs) / root for pairs in constraint_pairs(table))
+    tied, rows = _row_space(unit_rows(ties)[0]), unit_rows(margins)[0]
+    free = as_matrix("target", target, shape).ravel() * root
+    free = free - free @ tied.T @ tied
+    raised = (rows - rows @ tied.T @ tied).T
+    return np.asarray((free + raised @ nnls(raised, -free)[0]) / root).reshape(shape)
+
+
 def _contrasts(table: ContextTable, pairs: np.ndarray) -> Float[np.ndarray, "constraints n"]:
     """Rows (e_a − e_z) h_jᵀ, flattened: what each constraint (j, a, z) multiplies W by."""
     rows, anchors, tokens = pairs

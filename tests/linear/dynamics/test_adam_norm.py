@@ -5,11 +5,15 @@ from ntpcompanion.linear.dynamics.adam_norm import (
     in_support_hessian,
     least_dominating_diagonal,
     oscillation_amplitude,
+    preconditioned_flow,
     predict_adam_weights,
+    predict_noisy_adam,
 )
 from ntpcompanion.linear.dynamics.descent import descend
+from ntpcompanion.linear.dynamics.flow import gradient_flow
 from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
+from ntpcompanion.linear.svm.weighted_svm import project_onto_cone
 from ntpcompanion.linear.tables.contexts import ContextTable
 from tests.linear.cases import table
 
@@ -120,3 +124,80 @@ def test_a_solver_that_is_stopped_early_says_so(random_table, rng):
     H = in_support_hessian(random_table)
     with pytest.raises(RuntimeError, match=r"a gap of .* after 50 iterations\. Raise `tol`"):
         least_dominating_diagonal(H, rng=rng, tol=1e-15, max_iterations=50)
+
+
+def pair_gradients(case):
+    """(q_j − e_z) h_jᵀ of every pair at W*, where q = p, and the probabilities of pairs."""
+    p, found, weight = case.distributions.toarray(), [], []
+    for j, z in np.argwhere(p > 0):
+        found.append(np.outer(p[j] - np.eye(case.vocab_size)[z], case.embeddings[j]))
+        weight.append(case.weight[j] * p[j, z])
+    return np.array(found), np.array(weight)
+
+
+@pytest.mark.parametrize("batch_size", [1, 2])
+def test_norm_and_tilt_are_moments_of_enumerated_batches(random_table, batch_size):
+    g, weight = pair_gradients(random_table)
+    if batch_size == 2:
+        g, weight = (g[:, None] + g).reshape(-1, *g.shape[1:]) / 2, np.outer(weight, weight).ravel()
+    mean, second, third = (np.tensordot(weight, g**power, 1) for power in (1, 2, 3))
+    np.testing.assert_allclose(mean, 0, atol=1e-12)
+    found = predict_noisy_adam(random_table, betas=(0.5, 0.8), batch_size=batch_size)
+    np.testing.assert_allclose(found.weights, np.sqrt(second), rtol=1e-9)
+    # Σ_i (β₁β₂)^i of the weights that m and v give to one and the same gradient
+    common = sum(0.5 * 0.5**i * 0.2 * 0.8**i for i in range(200))
+    np.testing.assert_allclose(found.tilt, common * third / second / 2, rtol=1e-9, atol=1e-15)
+    curvature = np.diag(in_support_hessian(random_table)).reshape(second.shape)
+    np.testing.assert_allclose(batch_size * second, curvature, rtol=1e-9)
+
+
+def test_the_mean_step_of_adam_at_rest_is_the_tilt_over_the_norm(rng):
+    """Adam's own recursion on gradients of W*, without moving: many independent chains."""
+    case = table([[2, 1], [1, 2]], [[8, 2, 0], [0, 6, 4]])
+    g, weight = pair_gradients(case)
+    betas, chains, steps, burn = (0.9, 0.97), 3000, 1200, 400
+    found = predict_noisy_adam(case, betas=betas)
+    mean, square = np.zeros((chains, 6)), np.tile(found.weights.ravel() ** 2, (chains, 1))
+    total = np.zeros((chains, 6))
+    for k in range(steps):
+        drawn = g.reshape(-1, 6)[rng.choice(len(g), chains, p=weight)]
+        mean = betas[0] * mean + (1 - betas[0]) * drawn
+        square = betas[1] * square + (1 - betas[1]) * drawn**2
+        total += (k >= burn) * mean / np.sqrt(square) / (steps - burn)
+    step, error = total.mean(axis=0), total.std(axis=0) / chains**0.5
+    predicted = (-found.tilt / found.weights).ravel()
+    assert np.abs(predicted).max() > 20 * error.max()
+    assert (np.abs(step - predicted) < 5 * error + 0.1 * np.abs(predicted)).all()
+
+
+def test_the_flow_is_gradient_flow_in_stretched_coordinates(random_table, rng):
+    """A norm whose weights depend on the dimension only is one of the embeddings."""
+    stretch, times = rng.uniform(0.5, 2, 5), np.array([0.5, 20.0, 3000.0])
+    found = preconditioned_flow(random_table, np.tile(stretch**2, (4, 1)), times)
+    other = ContextTable(
+        random_table.embeddings / stretch, random_table.next_token, random_table.weight
+    )
+    flow = gradient_flow(other, np.log(times), start=np.zeros((4, 5))).weights
+    np.testing.assert_allclose(found, flow / stretch, rtol=1e-5, atol=1e-5)
+
+
+def test_the_tilted_flow_has_its_velocity_and_ends_with_the_projected_one(random_table, rng):
+    scale, tilt = rng.uniform(0.5, 2, (4, 5)), 0.01 * rng.standard_normal((4, 5))
+    times = np.array([2.999, 3.0, 3.001, 3e5, 6e5])
+    path = preconditioned_flow(random_table, scale, times, tilt=tilt)
+    velocity = (tilt - random_table.gradient(path[1])) / scale
+    np.testing.assert_allclose((path[2] - path[0]) / 0.002, velocity, atol=1e-4)
+    end = project_onto_cone(random_table, scale, tilt / scale)
+    assert np.abs(end).max() > 1e-4
+    np.testing.assert_allclose((path[4] - path[3]) / 3e5, end, atol=1e-5)
+
+
+def test_wrong_arguments_of_norm_and_flow_are_named(random_table):
+    with pytest.raises(ValueError, match="`betas`"):
+        predict_noisy_adam(random_table, betas=(0.9, 1.0))
+    with pytest.raises(ValueError, match=r"entry \(2, 0\) has none: let token 2 share"):
+        predict_noisy_adam(table([[1, 2]], [[1, 1, 0]]), betas=(0.9, 0.99))
+    with pytest.raises(ValueError, match="`times` must be positive and increasing"):
+        preconditioned_flow(random_table, np.ones((4, 5)), np.array([2.0, 1.0]))
+    with pytest.raises(ValueError, match="`weights`"):
+        preconditioned_flow(random_table, np.zeros((4, 5)), np.array([1.0]))

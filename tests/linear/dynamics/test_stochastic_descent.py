@@ -1,9 +1,10 @@
-"""SGD against enumerated pairs and finite differences, and each step of the proof that it keeps the
-direction of gradient descent.
+"""SGD and Adam against torch, enumerated pairs and finite differences, and each step of the proof
+that SGD keeps the direction of gradient descent.
 """
 
 import numpy as np
 import pytest
+import torch
 from scipy.linalg import solve_discrete_lyapunov
 from scipy.optimize import approx_fprime
 from scipy.special import log_softmax, softmax
@@ -114,6 +115,41 @@ def test_the_full_gradient_is_descent_and_runs_do_not_mix():
         for n in (2, 1)
     )  # fmt: skip
     assert np.array_equal(both[:, 0], alone[:, 0])
+
+
+def test_adam_is_that_of_torch_on_the_same_samples():
+    """Which pair was drawn is read off the steps of SGD with the same generator."""
+    table, steps, rate = draw(0), 60, 0.2
+    run = {"batch_size": 1, "steps": steps, "keep": range(1, steps + 1)}
+    path = descend_many([table], [np.random.default_rng(5)], learning_rate=1e-3, **run)[:, 0]
+    W = torch.zeros((5, 6), dtype=torch.float64, requires_grad=True)
+    adam = torch.optim.Adam([W], lr=rate, betas=(0.9, 0.97))
+    for k, now in enumerate(path, 1):
+        before = path[k - 2] if k > 1 else np.zeros((5, 6))
+        candidates = [(j, z) for j, z, _ in pairs(table)]
+        steps_of = np.array([1e-3 * exact_gradient(table, before, *each) for each in candidates])
+        j, z = candidates[np.abs(before - now - steps_of).max(axis=(1, 2)).argmin()]
+        adam.zero_grad()
+        logits = W @ torch.tensor(table.embeddings[j])
+        torch.nn.functional.cross_entropy(logits[None], torch.tensor([z])).backward()
+        adam.param_groups[0]["lr"] = rate / k**0.5
+        adam.step()
+    found = descend_many(
+        [table], [np.random.default_rng(5)], learning_rate=rate, power=0.5, betas=(0.9, 0.97), **run
+    )[-1, 0]
+    assert np.allclose(found, W.detach().numpy(), atol=1e-9)
+
+
+def test_adam_on_the_full_gradient_is_that_of_descent():
+    tables = [draw(seed) for seed in range(2)]
+    rngs = [np.random.default_rng(0) for _ in tables]
+    run = {"learning_rate": 0.01, "steps": 200, "keep": [200], "betas": (0.8, 0.9)}
+    found = descend_many(tables, rngs, batch_size=None, **run)
+    for i, table in enumerate(tables):
+        (end,) = descend(
+            table, optimizer="adam", rng=np.random.default_rng(0), start=np.zeros((5, 6)), **run
+        )
+        assert np.allclose(end.weights, found[0, i], atol=1e-10)
 
 
 def test_of_one_sample_only_the_context_moves_what_is_orthogonal_to_F():
@@ -233,6 +269,7 @@ def test_beyond_the_edge_of_stability_nothing_is_stationary():
         ({"learning_rate": 0.0}, "`learning_rate` must be positive"),
         ({"start": np.zeros((1, 5, 6))}, "`start`"),
         ({"power": 2.0}, "`power`"),
+        ({"betas": (0.9, 1.0)}, "`betas`"),
     ],
 )
 def test_wrong_arguments_are_named(wrong, words):

@@ -7,7 +7,7 @@ from ntpcompanion.linear.separability.certificates import check_weights
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.svm import weighted_svm
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
-from ntpcompanion.linear.svm.weighted_svm import solve_weighted_svm
+from ntpcompanion.linear.svm.weighted_svm import project_onto_cone, solve_weighted_svm
 from ntpcompanion.linear.tables.contexts import ContextTable
 from tests.linear.cases import table
 
@@ -49,6 +49,24 @@ def test_a_general_solver_agrees(support_size, rng):
     assert smallest_margins(case, answer.weights[None])[0] > 1 - 1e-9
     assert np.abs(project_onto_F(case, answer.weights)).max() < 1e-9
     assert -1e-12 < answer.gap < 1e-9
+
+
+@pytest.mark.parametrize("support_size", [1, 2, 3])
+def test_the_projection_onto_the_cone_is_that_of_a_general_solver(support_size, rng):
+    case = ContextTable.random(6, 5, support_size, 8, rng)
+    scale, target = rng.uniform(0.1, 10, (5, 8)), rng.standard_normal((5, 8))
+    found, D = project_onto_cone(case, scale, target), cp.Variable(scale.shape)
+    logits, conditions = case.embeddings @ D.T, []
+    for j, row in enumerate(case.support.toarray()):
+        first, *others = np.flatnonzero(row)
+        conditions += [logits[j, first] == logits[j, z] for z in others]
+        conditions += [logits[j, first] >= logits[j, v] for v in np.flatnonzero(~row)]
+    away = cp.sum_squares(cp.multiply(np.sqrt(scale), D - target))
+    cp.Problem(cp.Minimize(away), conditions).solve(solver=cp.CLARABEL)
+    np.testing.assert_allclose(found, D.value, atol=1e-4)
+    np.testing.assert_allclose(project_onto_cone(case, scale, found), found, atol=1e-9)
+    inside = solve_weighted_svm(case, scale).weights
+    np.testing.assert_allclose(project_onto_cone(case, scale, inside), inside, atol=1e-9)
 
 
 def test_a_table_that_is_not_separable_is_refused():
