@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 import pandas as pd
 from pydantic import Field
+from scipy.stats import spearmanr
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan
@@ -50,7 +51,7 @@ class Result(experiment.Result):
     @property
     def rank(self) -> float:
         """The rank correlation of cosine and overlap over all pairs."""
-        return float(self.table.corr(method="spearman").loc["overlap", "cosine"])
+        return float(spearmanr(self.overlap, self.cosine).statistic)
 
     def closest(self, number: int) -> dict[int, tuple[str, str]]:
         """The pairs of words with the largest cosines, by their rows in the table."""
@@ -75,7 +76,7 @@ def run(plan: Plan) -> Result:
     Raises
     ------
     ValueError, FileNotFoundError, ImportError
-        as `read_text`, `split_text`, `encode` and `solve_ntp_svm`.
+        as `read_text`, `split_text` and `encode`; contexts that no decoder separates.
 
     Notes
     -----
@@ -93,6 +94,11 @@ def run(plan: Plan) -> Result:
     sizes = plan.vocab_size, plan.context_length, plan.dim
     table = ContextTable.from_tokens(encoding.tokens, *sizes, stream(plan.seed, "text"))
     solution = solve_ntp_svm(table, tol=1e-10)
+    if solution.weights is None:
+        raise ValueError(
+            f"`dim` = {plan.dim} is too few for the {table.num_contexts} contexts of the text: no "
+            "decoder separates them. Take more, or fewer words."
+        )
     follows = table.support.toarray().astype(float).T  # one row for each word
     pairs = np.triu_indices(plan.vocab_size, 1)
     return Result(

@@ -165,7 +165,7 @@ def run(plan: Plan) -> Result:
     )
 
 
-@torch.no_grad()
+@torch.no_grad()  # type: ignore[untyped-decorator]
 def masked_logits(model: LanguageModel, tokens: Int[Tensor, "n T"]) -> Float[Tensor, "n T c"]:
     """Those of each word from all others, one position at a time."""
     n, T = tokens.shape

@@ -2,7 +2,6 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy.stats import spearmanr
 
 from ntpcompanion.experiments.decoders import word_directions
 from tests.experiments.cases import check_wrong_fields, small_run
@@ -37,7 +36,14 @@ def test_overlaps_are_those_of_sets(tmp_path):
     assert result.table.loc[[*closest]].to_numpy() == pytest.approx(np.ones((2, 2)))
 
 
-def test_the_rank_correlation_is_that_of_a_library(found):
-    assert found.rank == pytest.approx(spearmanr(found.overlap, found.cosine).statistic)
+def test_the_rank_correlation_is_that_of_another_library(found):
+    ranks = found.table.corr(method="spearman")
+    assert found.rank == pytest.approx(ranks.loc["overlap", "cosine"])
     assert list(found.closest(2)) == np.argsort(found.cosine)[::-1][:2].tolist()
     assert found.gap < 1e-9
+
+
+def test_a_text_that_is_not_separable_is_named():
+    plan = word_directions.Plan.from_json(RIGHT | {"dim": 4})
+    with pytest.raises(ValueError, match=r"`dim` = 4 is too few for the .* contexts of the text"):
+        word_directions.run(plan)
