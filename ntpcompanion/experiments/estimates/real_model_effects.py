@@ -173,9 +173,9 @@ class CollapseEffects:
         """The mean of such a column."""
         return mean_effect(self.of_layer(name, layer))
 
-    def growth(self, layer: int, name: str = "matched") -> Effect:
-        """By how much the difference is larger in the last layer than in another."""
-        return paired_effect(self.of_layer(name), self.of_layer(name, layer))
+    def fraction(self, layer: int | None = None) -> Effect:
+        """The matched difference over the unmatched one, in a layer."""
+        return mean_effect(self.of_layer("matched", layer) / self.of_layer("unmatched", layer))
 
     @cached_property
     def sizes(self) -> pd.DataFrame:

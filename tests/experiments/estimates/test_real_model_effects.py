@@ -111,7 +111,7 @@ def test_differences_of_cosines_are_means_over_parts():
     assert found.difference().mean == 0.625
     assert found.difference("null").mean == found.difference("matched_logits").mean == 0.125
     assert found.difference("unmatched", 1).mean == 0.25
-    assert (found.growth(1).mean, found.growth(1).replicates) == (0.375, 2)
+    assert (found.fraction().mean, found.fraction().replicates) == (0.625, 2)
     assert found.sizes.contexts.tolist() == [9, 10]
     assert found.sizes.iloc[0][["pairs", "matched", "supports"]].tolist() == [8, 7, 2]
     assert found.sizes[["affinity", "matched_affinity"]].iloc[0].tolist() == [0.25, 0.125]
