@@ -179,8 +179,8 @@ class CollapseEffects:
 
     @cached_property
     def sizes(self) -> pd.DataFrame:
-        """A row for each part of the text: contexts, times and pairs, the supports that these pairs
-        have, how many pairs are matched, and by how much their affinity is larger before and after.
+        """Contexts, times and pairs, the supports that these pairs have, how many pairs are
+        matched, and by how much their affinity is larger before and after, a row for each part.
         """
         rows = [
             {"contexts": result.contexts, "times": result.times}

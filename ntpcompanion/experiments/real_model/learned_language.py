@@ -63,30 +63,30 @@ class LearningCurve:
 
     def __init__(self, runs: Sequence[Run[Plan, Result]]) -> None:
         self.table = experiment.table_of([run.result for run in runs])
-        self.table["share"] = self.table.distance / self.table.gap
+        self.table["fraction"] = self.table.distance / self.table.gap
 
     @property
-    def shares(self) -> pd.DataFrame:
+    def fractions(self) -> pd.DataFrame:
         """Distance over gap, a column for each number of sentences, a row for each first sample."""
-        groups = self.table.groupby("sentences").share
+        groups = self.table.groupby("sentences").fraction
         return pd.DataFrame({size: values.to_numpy() for size, values in groups})
 
     @property
     def gap(self) -> Effect:
         """What the context is worth, in nats, over first samples; with the most sentences."""
-        most = self.table.sentences == self.table.sentences.max()
-        return mean_effect(self.table.gap[most].to_numpy())
+        largest = self.table.sentences == self.table.sentences.max()
+        return mean_effect(self.table.gap[largest].to_numpy())
 
     @property
-    def share(self) -> Effect:
+    def fraction(self) -> Effect:
         """With the most sentences."""
-        return mean_effect(self.shares.iloc[:, -1].to_numpy())
+        return mean_effect(self.fractions.iloc[:, -1].to_numpy())
 
     @property
     def exponents(self) -> Float[np.ndarray, " firsts"]:
         """Of the power of the number of sentences that fits the distances of each first sample."""
-        logs = np.log(self.shares.to_numpy())
-        sizes = np.log(self.shares.columns.to_numpy(dtype=float))
+        logs = np.log(self.fractions.to_numpy())
+        sizes = np.log(self.fractions.columns.to_numpy(dtype=float))
         return np.asarray(np.polyfit(sizes, logs.T, 1)[0])
 
     @property
@@ -127,11 +127,21 @@ def run(plan: Plan) -> Result:
     Notes
     -----
     20 s on one core for 2,000 steps of 256 sentences with width 64 and two layers.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import learned_language
+    >>> from ntpcompanion.mlm import TrainingPlan
+    >>> sizes = {"first": 0, "samples": 1, "width": 64, "layers": 2, "evaluations": 20}
+    >>> training = TrainingPlan(steps=2000, batch_size=256, learning_rate=3e-3)
+    >>> record = "book/records/sampled_language.json"
+    >>> plan = learned_language.Plan(record=record, training=training, **sizes)
+    >>> learned_language.run(plan).distance  # doctest: +SKIP
     """
     samples = _samples(plan)
     tokens = torch.from_numpy(np.concatenate([sample.tokens for sample in samples]))
     held = torch.arange(len(tokens)) % HELD_OUT == 0
-    pool, kept = tokens[~held], tokens[held]
+    pool, held_out = tokens[~held], tokens[held]
     tests = torch.from_numpy(samples[0].test_tokens)
     exact = torch.from_numpy(samples[0].conditionals)
     c, T = exact.shape[-1], tokens.shape[1]
@@ -139,7 +149,9 @@ def run(plan: Plan) -> Result:
     shape = ModelPlan("transformer", plan.width, plan.layers, 4, 4 * plan.width, c, T)
     model = build_model(shape, plan.first)
     optimizer = optimizer_of(dict(model.named_parameters()), training)
-    stops = np.linspace(0, training.steps, plan.evaluations + 1).round()[1:].astype(int).tolist()
+    eval_steps = (
+        np.linspace(0, training.steps, plan.evaluations + 1).round()[1:].astype(int).tolist()
+    )
     course = []
     for step in range(1, training.steps + 1):
         for group in optimizer.param_groups:
@@ -148,9 +160,9 @@ def run(plan: Plan) -> Result:
         optimizer.zero_grad()
         masked_loss(model, mask(pool[rows], 0.0, generator)).backward()
         optimizer.step()
-        if step in stops:
-            log_p = masked_logits(model, kept).log_softmax(2)
-            loss = -log_p.gather(2, kept[..., None]).mean()
+        if step in eval_steps:
+            log_p = masked_logits(model, held_out).log_softmax(2)
+            loss = -log_p.gather(2, held_out[..., None]).mean()
             distance = divergence(exact, masked_logits(model, tests)).mean()
             course.append((float(loss), step, float(distance)))
     _, step, distance = min(course)

@@ -115,6 +115,12 @@ def run(plan: Plan) -> Result:
     The model reads counted · T tokens with all its words, then T for each sentence and
     c T (T − 1) / 2 for each test: for 200 words and 4,000 and 12 sentences of 6 tokens 60,000, four
     minutes on one core with SmolLM2.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import sampled_language
+    >>> sizes = {"words": 200, "length": 6, "counted": 1024, "sentences": 4000, "tests": 10}
+    >>> sampled_language.run(sampled_language.Plan(**sizes, seed=0)).entropy  # doctest: +SKIP
     """
     model = load(plan)
     words = frequent_words(

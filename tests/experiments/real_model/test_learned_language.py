@@ -95,7 +95,7 @@ def test_the_curve_finds_a_power_that_is_planted(right):
     ]
     curve = learned_language.LearningCurve(runs)
     assert curve.per_doubling.mean == pytest.approx(0.5**0.5)
-    assert curve.share.mean == pytest.approx(0.25)
+    assert curve.fraction.mean == pytest.approx(0.25)
     expected = np.mean([np.log10(1000 * (scale / 0.01) ** 2) for scale in (0.9, 1.1)])
     assert curve.sentences_for(0.01).mean == pytest.approx(expected)
 
