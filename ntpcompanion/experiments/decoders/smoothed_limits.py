@@ -73,17 +73,19 @@ class Result(experiment.Result):
 
     @property
     def cosine(self) -> Effect:
-        """Of U and the next-token SVM."""
+        """Cosine of the limit of label smoothing and the next-token SVM."""
         return mean_effect([each.cosine for each in self.tables])
 
     @property
     def nearer(self) -> Effect:
-        """With the smallest ε: the cosine of W_ε with U less that with the SVM."""
+        """At the smallest ε, the cosine of the minimizer with the limit less that with the SVM."""
         return mean_effect([each.to_limit[-1] - each.to_svm[-1] for each in self.tables])
 
     @property
     def student(self) -> Effect:
-        """Cosine of U and the student of a teacher."""
+        """Cosine of the limit and the student of a teacher; ValueError where the plan has none."""
+        if self.table.student.isna().any():
+            raise ValueError("`student` needs a teacher: take `teacher_steps` of at least 1.")
         return mean_effect(self.table.student)
 
     @property

@@ -45,19 +45,19 @@ class Result(experiment.Result):
 
     @property
     def table(self) -> pd.DataFrame:
-        """A row for each pair of words."""
-        return pd.DataFrame({"overlap": self.overlap, "cosine": self.cosine})
+        """A row for each pair of words: `first`, `second`, `overlap`, `cosine`."""
+        first, second = np.array(self.words)[np.stack(np.triu_indices(len(self.words), 1))]
+        columns = {"first": first, "second": second}
+        return pd.DataFrame(columns | {"overlap": self.overlap, "cosine": self.cosine})
 
     @property
     def rank(self) -> float:
         """The rank correlation of cosine and overlap over all pairs."""
         return float(spearmanr(self.overlap, self.cosine).statistic)
 
-    def closest(self, number: int) -> dict[int, tuple[str, str]]:
-        """The pairs of words with the largest cosines, by their rows in the table."""
-        first, second = np.triu_indices(len(self.words), 1)
-        rows = np.argsort(-np.array(self.cosine), kind="stable")[:number].tolist()
-        return {row: (self.words[first[row]], self.words[second[row]]) for row in rows}
+    def closest(self, number: int) -> pd.DataFrame:
+        """The rows of the table with the largest cosines."""
+        return self.table.sort_values("cosine", ascending=False, kind="stable").head(number)
 
 
 def run(plan: Plan) -> Result:

@@ -36,7 +36,7 @@ class Plan(experiment.Plan):
     ] = 0.02
     starts: Annotated[int, Field(ge=2, description="of each kind")] = 5
     horizon: Annotated[float, Field(gt=0, description="time of the flow")] = 400.0
-    strings: Annotated[int, Field(ge=1, description="that a head is fitted to")] = 8
+    strings: Annotated[int, Field(ge=1, le=64, description="that a head is fitted to")] = 8
     draws: Annotated[int, Field(ge=20, description="samples of strings")] = 400
     seed: Annotated[int, Field(ge=0, description="of starts and samples")]
 
@@ -66,9 +66,15 @@ class Result(experiment.Result):
         return table.groupby(["sign", "start"], sort=False).mean().reset_index()
 
     def error(self, sign: MaskSign, start: Start) -> Effect:
-        """At the end of the flows from one kind of start."""
-        chosen = [path.error for path in self.paths if (path.sign, path.start) == (sign, start)]
-        return mean_effect(chosen)
+        """That of heads at the end of the flows from one kind of start, as in `Path`. ValueError
+        for a pair that is not among `CASES`.
+        """
+        if (sign, start) not in CASES:
+            known = ", ".join(map(repr, CASES))
+            raise ValueError(f"`sign` and `start` must be one of {known}, got {(sign, start)}.")
+        return mean_effect(
+            [path.error for path in self.paths if (path.sign, path.start) == (sign, start)]
+        )
 
 
 def run(plan: Plan) -> Result:

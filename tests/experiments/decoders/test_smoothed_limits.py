@@ -50,6 +50,11 @@ def test_with_independent_embeddings_all_is_in_closed_form(found):
         assert abs(row.gap) < 1e-8
     assert found.drawn == 3
     assert found.student.mean == pytest.approx(found.table.student.mean())
+    alone = found.model_copy(
+        update={"tables": [t.model_copy(update={"student": None}) for t in found.tables]}
+    )
+    with pytest.raises(ValueError, match="take `teacher_steps` of at least 1"):
+        alone.student  # noqa: B018
     assert found.cosine.mean == pytest.approx(found.table.cosine.mean())
     assert found.nearer == mean_effect([row.to_limit[-1] - row.to_svm[-1] for row in found.tables])
     assert found.paths.to_svm[1] == pytest.approx(np.mean([row.to_svm[1] for row in found.tables]))

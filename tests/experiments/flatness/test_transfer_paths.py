@@ -28,6 +28,8 @@ def test_flows_end_at_the_bound_and_move_memorizers_by_little(found):
 def test_errors_are_means_over_starts(found):
     errors = [path.error for path in found.paths[3:6]]
     assert found.error("fixed", "features") == mean_effect(errors)
+    with pytest.raises(ValueError, match=r"must be one of \('random', 'features'\), .*, got"):
+        found.error("random", "memorizer")
     row = found.table.set_index(["sign", "start"]).loc["fixed", "features"]
     assert row.error == pytest.approx(np.mean(errors))
 
