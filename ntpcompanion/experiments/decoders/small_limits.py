@@ -23,7 +23,7 @@ from ntpcompanion.randomness import stream
 
 TILTS = (0.0, 0.001, 0.1)
 MARK = np.log(0.5 * 10_000)  # log t of ten thousand steps of descent
-DIGITS = 10  # of the figure to touch
+DIGITS = 6  # of the figure to touch
 
 Numbers = tuple[float, ...]
 Matrix = tuple[Numbers, ...]
@@ -118,11 +118,11 @@ class Result(experiment.Result):
     def touched(self) -> dict[str, object]:
         """What the script of the figure to touch draws."""
         return {
-            "log_times": self.log_times,
+            "log_times": np.round(self.log_times, DIGITS),
             "finite": np.round(self.held, DIGITS),
             "rest": np.round(self.rest, DIGITS),
-            "log_excess": self.log_excess,
-            "log_finite_error": self.log_finite_error,
+            "log_excess": np.round(self.log_excess, DIGITS),
+            "log_finite_error": np.round(self.log_finite_error, DIGITS),
             "svm": self.svm,
             "contexts": self.contexts,
             "start": MARK,

@@ -138,7 +138,7 @@ class Result(experiment.Result):
         V, m = self.plan.vocab_size, self.plan.num_contexts
         known = {(V, size, m): sample for size, sample in self.samples.items()} | dict(recorded)
         faces = [
-            [face_probabilities(tokens, size).round(12) for size in range(1, tokens)]
+            [face_probabilities(tokens, size).round(6) for size in range(1, tokens)]
             for tokens in range(2, max(12, V) + 1)
         ]
         return {
