@@ -179,18 +179,23 @@ class CollapseEffects:
 
     @cached_property
     def sizes(self) -> pd.DataFrame:
-        """Contexts, times and pairs, the supports that these pairs have, how many pairs are
-        matched, and by how much their affinity is larger before and after, a row for each part.
+        """Contexts and pairs, the supports that these pairs have, how many pairs are matched,
+        without and with logits, and by how much their affinity is larger before and after, a row
+        for each part.
         """
-        rows = [
-            {"contexts": result.contexts, "times": result.times}
-            | {"one_successor": result.one_successor, "pairs": result.text.unmatched.pairs}
-            | {"supports": result.text.unmatched.supports, "matched": result.text.matched.pairs}
-            | {"affinity": result.text.unmatched.affinity}
-            | {"matched_affinity": result.text.matched.affinity}
+        return pd.DataFrame(
+            {
+                "contexts": result.contexts,
+                "one_successor": result.one_successor,
+                "pairs": result.text.unmatched.pairs,
+                "supports": result.text.unmatched.supports,
+                "matched": result.text.matched.pairs,
+                "matched_logits": result.text.matched_logits.pairs,
+                "affinity": result.text.unmatched.affinity,
+                "matched_affinity": result.text.matched.affinity,
+            }
             for result in self.results
-        ]
-        return pd.DataFrame(rows)
+        )
 
 
 def example_table(

@@ -84,7 +84,7 @@ class LearningCurve:
 
     @property
     def exponents(self) -> Float[np.ndarray, " firsts"]:
-        """Of the power of the number of sentences that fits the distances of each first sample."""
+        """Of the power of the number of sentences that fits the fractions of each first sample."""
         logs = np.log(self.fractions.to_numpy())
         sizes = np.log(self.fractions.columns.to_numpy(dtype=float))
         return np.asarray(np.polyfit(sizes, logs.T, 1)[0])

@@ -13,6 +13,7 @@ from scipy.special import softmax
 from ntpcompanion.checks import Between, Fraction, Positive, Range, Size, checked, need
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
+from ntpcompanion.validation import require
 
 # Iterations between two computations of the certificate, which takes all eigenvalues.
 CHECK_EVERY = 50
@@ -284,7 +285,8 @@ def preconditioned_flow(
 ) -> Float[np.ndarray, "n V d"]:
     """W(t) of dW/dt = (T − ∇CE(W)) / s from W = 0: gradient flow in the norm of `weights` s, of the
     loss less ⟨T, W⟩; no `tilt` T by default. By LSODA, with some thousand gradients. Raises
-    ValueError for times that are not positive and increasing, or weights that are not positive.
+    ValueError for times that are not positive and increasing or that LSODA does not reach, and for
+    weights that are not positive.
     """
     weighted = table.weight[:, None] * table.embeddings
     target = table.distributions.T @ weighted
@@ -297,4 +299,5 @@ def preconditioned_flow(
     span, (relative, absolute) = (0.0, float(times[-1])), FLOW_ERRORS
     start = np.zeros(weights.size)
     path = solve_ivp(velocity, span, start, "LSODA", times, rtol=relative, atol=absolute)
+    require(path.success, f"`times` must be within reach of LSODA, which stopped: {path.message}")
     return np.asarray(path.y.T.reshape(-1, *weights.shape))

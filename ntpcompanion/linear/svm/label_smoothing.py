@@ -98,9 +98,8 @@ def _least_margins(table: ContextTable, towards: Predictions | None) -> Smoothin
     if program.status:
         return None
     multipliers = -program.ineqlin.marginals
-    tie_multipliers = np.linalg.lstsq(tie_gaps.T, (weight - multipliers) @ margin_gaps, rcond=None)[
-        0
-    ]
+    tie_target = (weight - multipliers) @ margin_gaps
+    tie_multipliers, *_ = np.linalg.lstsq(tie_gaps.T, tie_target, rcond=None)
     dual = np.zeros((table.num_contexts, V))
     for (contexts, anchors, tokens), values in ((margins, multipliers), (ties, tie_multipliers)):
         np.add.at(dual, (contexts, anchors), values)

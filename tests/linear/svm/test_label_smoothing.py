@@ -10,6 +10,7 @@ import torch
 from scipy.special import softmax
 
 from ntpcompanion.linear import ContextTable, implied_table, solve_ntp_svm
+from ntpcompanion.linear.svm import label_smoothing
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs
 from ntpcompanion.randomness import stream
@@ -206,3 +207,18 @@ def minimize_in_many_digits(table, smoothings):
     W = np.array([float(value) for value in x]).reshape(V - 1, d)
     W = np.vstack([W, np.zeros(d)])
     return W - W.mean(axis=0)
+
+
+def test_a_table_that_the_program_separates_needs_no_search(monkeypatch):
+    """Near the threshold the search for a decoder or a certificate ends undecided."""
+    table = ContextTable.random(6, 4, 2, 8, stream(0, "separable"))
+    expected = smoothing_limit(table)
+
+    def search(table):
+        raise RuntimeError("undecided")
+
+    monkeypatch.setattr(label_smoothing, "implied_table", search)
+    assert smoothing_limit(table).weights == pytest.approx(expected.weights)
+    clash = ContextTable(np.ones((2, 1)), np.eye(2, 3), np.array([0.5, 0.5]))
+    with pytest.raises(RuntimeError, match="undecided"):
+        smoothing_limit(clash)
