@@ -18,6 +18,8 @@ def test_flows_end_at_the_bound_where_heads_count(found):
     assert all(1 - 1e-9 < path.ratio < path.ratio_before for path in found.paths)
     assert found.table.ratio.max() < 1.01
     assert found.counting == float(bracket_counting.expected_error(4, 8))
+    alignment = found.table.set_index("sign").alignment
+    assert alignment["fixed"] < 0.95 < alignment["random"]  # only there all flattest networks count
     assert found.error("random").mean == pytest.approx(found.counting, abs=0.02)
 
 
