@@ -35,6 +35,7 @@ from .same_loss import pretraining as pretraining
 from .same_loss import downstream as downstream
 from .same_loss import lookup_columns as lookup_columns
 from .same_loss import penalized_traces as penalized_traces
+from .same_loss import held_traces as held_traces
 from .same_loss import equal_loss as equal_loss
 from .same_loss import bottleneck_ranks as bottleneck_ranks
 from .real_model import state_dimensions as state_dimensions
@@ -151,6 +152,7 @@ __all__ = [
     "downstream",
     "lookup_columns",
     "penalized_traces",
+    "held_traces",
     "equal_loss",
     "bottleneck_ranks",
     "state_dimensions",

@@ -5,6 +5,7 @@ from .evaluation.context_ablation import context_gaps as context_gaps
 from .training.training_plan import TrainingPlan as TrainingPlan
 from .training.train import train as train
 from .training.stacked_training import trained_stack as trained_stack
+from .training.held_trace import HeldTracePlan as HeldTracePlan
 from .data.masked_sentences import batch_generator as batch_generator
 from .data.masked_sentences import draw_batch as draw_batch
 from .evaluation.evaluate import draw_test_set as draw_test_set
@@ -28,6 +29,7 @@ __all__ = [
     "TrainingPlan",
     "train",
     "trained_stack",
+    "HeldTracePlan",
     "batch_generator",
     "draw_batch",
     "draw_test_set",
