@@ -24,7 +24,7 @@ from ntpcompanion.validation import (
 PROBES = ("full", "projected", "few_shot", "masked", "heads", "halfway", "tuned")
 TRACES = ("trace", "balanced", "function", "median")
 # what each kind of arm is compared with: the same steps without what is asked about
-BASELINES = {"penalty": ("penalty", 0.0), "annealed": ("annealed", 0.0)}
+BASELINES = {kind: (kind, 0.0) for kind in ("penalty", "annealed", "held", "last")}
 SATURATED = ("saturated", 0.0)
 
 
