@@ -44,6 +44,7 @@ from .real_model import support_collapse as support_collapse
 from .real_model import real_flatness as real_flatness
 from .real_model import sampled_language as sampled_language
 from .real_model import learned_language as learned_language
+from .real_model import saturated_language as saturated_language
 from .planning import pause_tokens as pause_tokens
 from .planning import pause_width as pause_width
 from .planning import path_star as path_star
@@ -161,6 +162,7 @@ __all__ = [
     "real_flatness",
     "sampled_language",
     "learned_language",
+    "saturated_language",
     "pause_tokens",
     "pause_width",
     "path_star",

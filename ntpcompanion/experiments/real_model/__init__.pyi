@@ -3,6 +3,7 @@ from . import output_matrix as output_matrix
 from . import real_flatness as real_flatness
 from . import sampled_language as sampled_language
 from . import learned_language as learned_language
+from . import saturated_language as saturated_language
 from . import support_collapse as support_collapse
 
 __all__ = [
@@ -11,5 +12,6 @@ __all__ = [
     "real_flatness",
     "sampled_language",
     "learned_language",
+    "saturated_language",
     "support_collapse",
 ]

@@ -182,7 +182,7 @@ def masked_logits(model: LanguageModel, tokens: Int[Tensor, "n T"]) -> Float[Ten
     """Those of each word from all others, one position at a time."""
     n, T = tokens.shape
     masked = tokens.repeat_interleave(T, 0)
-    positions = torch.arange(T).repeat(n)[:, None]
+    positions = torch.arange(T, device=tokens.device).repeat(n)[:, None]
     return model(masked.scatter(1, positions, MASK), positions).view(n, T, -1)
 
 
