@@ -38,9 +38,9 @@ from .same_loss_figures import draw_ladder as draw_ladder
 from .planning_figures import draw_path_star as draw_path_star
 from .planning_figures import draw_courses as draw_courses
 from .planning_figures import draw_success_map as draw_success_map
-from .decoder_figures import draw_decoder_parts as draw_decoder_parts
-from .decoder_figures import draw_prediction as draw_prediction
-from .decoder_figures import draw_cone as draw_cone
+from .linear_figures import draw_decoder_parts as draw_decoder_parts
+from .linear_figures import draw_prediction as draw_prediction
+from .linear_figures import draw_cone as draw_cone
 from .drawing.labels import visible as visible
 from .drawing.placement import label_points as label_points
 from .sparse_table import draw_text_table as draw_text_table

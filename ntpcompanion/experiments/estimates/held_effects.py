@@ -103,8 +103,8 @@ class HeldEffects:
             rows[name] = {
                 "span": max(traces) - min(traces),
                 "apart": max(abs(effect.mean) for effect in held.loc[name]["share"]),
-                **{f"slope_{p}": with_interval(e) for p, e in self.slopes.loc[name].items()},
-                **{f"last_{p}": with_interval(e) for p, e in self.last_slopes.loc[name].items()},
+                **{f"slope_{p}": with_interval(self.slopes[p][name]) for p in self.slopes},
+                **{f"last_{p}": with_interval(self.last_slopes[p][name]) for p in self.last_slopes},
             }
         return pd.DataFrame(rows).T
 
