@@ -75,7 +75,7 @@ def test_the_constructor_says_the_same(plan, values, message):
 def test_a_plan_in_a_plan_is_read_as_strictly_as_before():
     values = {"throws": {"draws": 3, "bias": 0.5, "sides": ["a", "b"]}, "rounds": 2}
     assert Match.from_json(values) == Match(throws=Throws(draws=3, sides=("a", "b")), rounds=2)
-    with pytest.raises(ValueError, match="^`throws.draws` should be a valid integer, got '3'.$"):
+    with pytest.raises(ValueError, match=r"^`throws.draws` should be a valid integer, got '3'.$"):
         Match.from_json({"throws": {"draws": "3"}})
 
 
