@@ -37,10 +37,9 @@ def add_fields(
             about = _as_rst(inspect.getdoc(described) or "")
             rows = [f"   - ``{entry}``: {_as_rst(text)}" for entry, text in _entries(described)]
             for part in dict.fromkeys(_parts(described)):
-                rows += [
-                    f"   - ``{part.__name__}.{entry}``: {_as_rst(text)}"
-                    for entry, text in _entries(part)
-                ]
+                entries = [(entry, text.rstrip(".")) for entry, text in _entries(part)]
+                offered = [f"{entry} ({text})" if text else entry for entry, text in entries]
+                rows.append(f"   - ``{part.__name__}``: {_as_rst(', '.join(offered))}")
             lines += ["", f".. dropdown:: {title}", "", f"   {about}", "", *rows, ""]
 
 

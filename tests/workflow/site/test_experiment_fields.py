@@ -73,6 +73,5 @@ def test_fields_properties_methods_and_parts_are_listed():
         "   - ``rows: tuple[Row, ...]``: ",
         "   - ``at(draw): DataFrame``: One row.",
         "   - ``table``: A row for each draw.",
-        "   - ``Row.mean: float``: ",
-        "   - ``Row.error: float``: Standard error.",
+        r"   - ``Row``: mean\: float\, error\: float \(Standard error\)",
     ]
