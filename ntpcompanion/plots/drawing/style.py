@@ -45,8 +45,8 @@ _NAMES: dict[str, Any] = {"vector": "path", "raster": "agg"}
 
 
 def use_style() -> None:
-    """Set matplotlib's defaults for the book, and SVG figures in a notebook. The first `figure` calls
-    it; call it before a figure that is made otherwise.
+    """Set matplotlib's defaults for the book, and SVG figures in a notebook. The first `figure`
+    calls it; call it before a figure that is made otherwise.
 
     Transparent background, mid-grey ink, 9.5-point text in the typeface of the pages, which stays
     text in the SVG; equal bytes for equal figures. In a notebook each figure also carries its
