@@ -193,7 +193,8 @@ def loss_beyond_block(name: str, sentences: int, seed: int) -> Effect:
     """What a predictor loses against the floor of a named hidden Markov model if it knows nothing
     of the context but the block, in nats, over drawn sentences.
     """
-    language: Any = LANGUAGE_PLANS[name].build()
+    plan: Any = named("languages", name, LANGUAGE_PLANS)
+    language = plan.build()
     test = draw_test_set(language, sentences, language.length, seed)
     return mean_effect(block_divergence(language, test).numpy())
 
