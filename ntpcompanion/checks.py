@@ -146,6 +146,27 @@ def checked(*needs: Any) -> Any:
     return decorate
 
 
+def says_faults(sentences: Callable[[Any, Any], str]) -> Callable[[Target], Target]:
+    """Above a model of pydantic: its constructor raises ValueError with what `sentences` makes of a
+    ValidationError and the model. Other ways to a model, such as `model_validate`, are as they are.
+    """
+
+    def decorate(model: Any) -> Any:
+        plain = model.__init__
+
+        @functools.wraps(plain)  # with the mark of pydantic's own, which only constructors call
+        def __init__(self: Any, **values: Any) -> None:
+            try:
+                plain(self, **values)
+            except ValueError as error:
+                raise ValueError(sentences(error, type(self))) from None
+
+        model.__init__ = __init__
+        return model
+
+    return decorate
+
+
 @no_type_check  # no second check, of the check, while tests run
 def _wrapped(function: Callable[..., Any], needs: Sequence[need]) -> Callable[..., Any]:
     @functools.cache

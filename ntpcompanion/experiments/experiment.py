@@ -8,9 +8,16 @@ from typing import Any, TypeVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from ntpcompanion.checks import says_faults
+
 Values = TypeVar("Values", bound="_Frozen")
 
 
+def _sentences(error: ValidationError, model: type[BaseModel]) -> str:
+    return " ".join(_sentence(fault, [*model.model_fields]) for fault in error.errors())
+
+
+@says_faults(_sentences)
 class _Frozen(BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", allow_inf_nan=False, ser_json_inf_nan="constants"

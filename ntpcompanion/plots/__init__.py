@@ -1,5 +1,5 @@
-"""One look for every figure: results and Axes in, Axes out. Only `use_style` changes anything
-outside its arguments.
+"""One look for every figure: results and Axes in, Axes out. Only `use_style`, which the first
+`figure` calls, changes anything outside its arguments.
 """
 
 from ntpcompanion.lazy_names import attach_public_names

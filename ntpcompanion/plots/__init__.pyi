@@ -11,6 +11,7 @@ from .drawing.style import ramp as ramp
 from .drawing.lines import draw_theory as draw_theory
 from .drawing.lines import draw_measured as draw_measured
 from .drawing.means import draw_means as draw_means
+from .drawing.lines import set_ticks as set_ticks
 from .drawing.lines import rate_axis as rate_axis
 from .drawing.lines import draw_curves as draw_curves
 from .drawing.labels import label_line as label_line
@@ -60,6 +61,7 @@ __all__ = [
     "draw_theory",
     "draw_measured",
     "draw_means",
+    "set_ticks",
     "rate_axis",
     "draw_curves",
     "label_line",

@@ -19,7 +19,7 @@ SEVERAL = Is(
 
 @dataclass(frozen=True)
 class Effect:
-    """A mean over seeds.
+    """A mean over seeds. As a number it is the mean.
 
     Fields
     ------
@@ -43,6 +43,17 @@ class Effect:
         """The ends of the 95 % interval of Student's t."""
         half = quantile_of_t(self.replicates) * self.stderr
         return self.mean - half, self.mean + half
+
+    def __float__(self) -> float:
+        return float(self.mean)
+
+    def numbers(self, name: str) -> dict[str, float]:
+        """What a text says of it: the mean under a name, the error as `NAME_error`, the ends of the
+        interval as `NAME_low` and `NAME_high`.
+        """
+        low, high = self.interval
+        ends = {f"{name}_error": self.stderr, f"{name}_low": low, f"{name}_high": high}
+        return {name: self.mean, **ends}
 
 
 @checked

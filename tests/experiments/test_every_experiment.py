@@ -14,7 +14,11 @@ import pytest
 import ntpcompanion.experiments
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running.layout import files_below_root
-from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs
+from ntpcompanion.workflow.sweeps.find_experiment import (
+    declared_inputs,
+    known_experiments,
+    load_experiment,
+)
 
 
 def experiments() -> dict[str, ModuleType]:
@@ -90,6 +94,14 @@ def test_all_experiments_are_looked_at():
     assert len(CASES) > 8 * len(EXPERIMENTS)
 
 
+def test_each_is_run_by_its_name():
+    """By `ntpcompanion sweep NAME`, and in a script as `from ntpcompanion.experiments import`."""
+    project = Project.find(Path(__file__).parent)
+    assert sorted(known_experiments(project)) == sorted(EXPERIMENTS)
+    for name, module in EXPERIMENTS.items():
+        assert load_experiment(project, name) is module is getattr(ntpcompanion.experiments, name)
+
+
 @pytest.mark.parametrize(("plan", "field", "value"), CASES)
 def test_a_wrong_value_is_named_and_shown(plan, field, value):
     with pytest.raises(ValueError) as caught:
@@ -116,6 +128,13 @@ def test_every_field_of_a_plan_says_what_it_is(name):
     for field, info in EXPERIMENTS[name].Plan.model_fields.items():
         assert info.description or (isclass(info.annotation) and info.annotation.__doc__), field
     assert EXPERIMENTS[name].Result.__doc__
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_plan_says_which_values_go_together(name):
+    """In a paragraph of its docstring, which the page of the experiments shows."""
+    plan = EXPERIMENTS[name].Plan
+    assert "\n\n" in plan.__doc__ or not plan.__pydantic_decorators__.model_validators
 
 
 @pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if "plan" in record])

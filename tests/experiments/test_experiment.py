@@ -50,6 +50,35 @@ def test_every_fault_of_a_plan_is_named_with_its_value(values, message):
         Throws.from_json(values)
 
 
+class Match(Plan):
+    throws: Throws
+    rounds: Annotated[int, Field(ge=1)] = 1
+
+
+@pytest.mark.parametrize(
+    ("plan", "values", "message"),
+    [
+        (Throws, {}, "`draws` is missing: give it a value."),
+        (Throws, {"draws": 0, "bias": 2}, "`draws` should .*`bias` should be less than 1, got 2."),
+        (Throws, {"draw": 1}, "`draw` is not a field of this plan. Did you mean `draws`?"),
+        (Throws, {"draws": 1, "sides": ("a",)}, "^`sides` must name 2 sides, got 1.$"),
+        (Match, {"throws": {"draws": 0}}, "^`throws.draws` should .* equal to 1, got 0.$"),
+        (Share, {"share": "x", "runs": ()}, "^`share` should be a valid number.*, got 'x'.$"),
+    ],
+)
+def test_the_constructor_says_the_same(plan, values, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        plan(**values)
+    assert "pydantic" not in str(caught.value)
+
+
+def test_a_plan_in_a_plan_is_read_as_strictly_as_before():
+    values = {"throws": {"draws": 3, "bias": 0.5, "sides": ["a", "b"]}, "rounds": 2}
+    assert Match.from_json(values) == Match(throws=Throws(draws=3, sides=("a", "b")), rounds=2)
+    with pytest.raises(ValueError, match=r"^`throws.draws` should be a valid integer, got '3'.$"):
+        Match.from_json({"throws": {"draws": "3"}})
+
+
 def test_plans_are_frozen():
     with pytest.raises(ValueError, match="frozen"):
         Throws(draws=1).draws = 2

@@ -20,6 +20,18 @@ def test_a_paired_effect_is_that_of_students_paired_test(rng):
     assert found.sd == pytest.approx(np.std(after - before, ddof=1))
 
 
+def test_an_effect_as_numbers_of_a_text():
+    effect = paired_effect(after=[61, 64, 63, 66], before=[60, 62, 62, 64])
+    low, high = effect.interval
+    assert float(effect) == effect.mean == 1.5
+    assert effect.numbers("gain") == {
+        "gain": 1.5,
+        "gain_error": effect.stderr,
+        "gain_low": low,
+        "gain_high": high,
+    }
+
+
 def test_what_a_seed_does_to_both_runs_cancels(rng):
     """Seeds that differ by 50 points leave the error of the pairs, not the one between seeds."""
     before = rng.normal(0, 50, 8)

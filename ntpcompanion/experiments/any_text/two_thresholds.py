@@ -19,7 +19,10 @@ from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 
 
 class Plan(experiment.Plan):
-    """Random tables of several numbers of contexts."""
+    """Random tables of several numbers of contexts.
+
+    `support_sizes` lie below `vocab_size`; `num_contexts` increases.
+    """
 
     vocab_size: Annotated[int, Field(ge=3, description="V, tokens")]
     support_sizes: Annotated[

@@ -34,7 +34,10 @@ RUN = need("size", "any(row.size == size for row in self.rows)", "be one of thos
 
 
 class Plan(experiment.Plan):
-    """Tables with the same embeddings and nested supports of several sizes."""
+    """Tables with the same embeddings and nested supports of several sizes.
+
+    `sizes` lie below `vocab_size`, and `dim` is at least `num_contexts`.
+    """
 
     num_contexts: Annotated[int, Field(ge=2, description="m")]
     vocab_size: Annotated[int, Field(ge=3, description="V, tokens")]

@@ -35,7 +35,11 @@ RESERVE = 4  # contexts drawn, as a multiple of equations over unknowns
 
 
 class Plan(experiment.Plan):
-    """Teachers with N(0, 1) entries, contexts whose supports they decide, and ways to train."""
+    """Teachers with N(0, 1) entries, contexts whose supports they decide, and ways to train.
+
+    `support_size` and `further_sizes` lie below `vocab_size` and are at most `dim`; `smoothings`
+    decreases.
+    """
 
     vocab_size: Annotated[int, Field(ge=3, le=12, description="V, tokens")]
     dim: Annotated[int, Field(ge=2, description="d")]

@@ -13,7 +13,9 @@ from ntpcompanion.experiments.same_loss import comparisons, downstream, study_ev
 from ntpcompanion.experiments.same_loss.lookup_columns import accuracy_table
 from ntpcompanion.experiments.same_loss.study_table import Study, study_table
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, named
+from ntpcompanion.mlm.evaluation.block_predictor import block_divergence
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps, context_gaps
+from ntpcompanion.mlm.evaluation.evaluate import draw_test_set
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 from ntpcompanion.statistics.power import seeds_needed
 
@@ -185,6 +187,16 @@ def gaps_by_language(
     recorded = {"hmm-6": studies.six, "hmm-12": studies.twelve, "grammar": studies.grammar}
     gaps |= {name: study.gaps for name, study in recorded.items()}
     return {name: gap for name, gap in gaps.items() if gap}
+
+
+def loss_beyond_block(name: str, sentences: int, seed: int) -> Effect:
+    """What a predictor loses against the floor of a named hidden Markov model if it knows nothing
+    of the context but the block, in nats, over drawn sentences.
+    """
+    plan: Any = named("languages", name, LANGUAGE_PLANS)
+    language = plan.build()
+    test = draw_test_set(language, sentences, language.length, seed)
+    return mean_effect(block_divergence(language, test).numpy())
 
 
 def gaps_table(gaps: Mapping[str, ContextGaps]) -> pd.DataFrame:

@@ -24,7 +24,10 @@ WIDE = "random features"
 
 
 class Plan(experiment.Plan):
-    """One length that is enumerated, and longer ones for features of infinite width."""
+    """One length that is enumerated, and longer ones for features of infinite width.
+
+    `long_lengths` are even, as `length`.
+    """
 
     length: Annotated[int, Field(ge=4, le=8, description="T of the enumerated strings, even")] = 6
     width: Annotated[int, Field(ge=256, description="random features")] = 1024

@@ -22,6 +22,8 @@ Numbers = tuple[float, ...]
 class Plan(experiment.Plan):
     """Gaussian inputs, labelled by the sign of the first coordinate, a tenth of the labels flipped;
     least squares of minimum norm on random rectified features.
+
+    `size` is below `n`.
     """
 
     n: Annotated[int, Field(ge=20, description="examples of a data set")]

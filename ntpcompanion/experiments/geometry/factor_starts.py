@@ -34,7 +34,10 @@ RUNS = {
 
 
 class Plan(TablePlan):
-    """Random tables, and how long factors are trained on them."""
+    """Random tables, and how long factors are trained on them.
+
+    `support_size` is below `vocab_size`.
+    """
 
     steps: Annotated[int, Field(ge=4, description="of gradient descent, or Adam with a penalty")]
 

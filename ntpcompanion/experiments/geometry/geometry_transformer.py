@@ -32,6 +32,8 @@ REACHED = 2e-3  # excess loss (nats) below which a network has come to the floor
 class Plan(TextPlan):
     """A causal transformer with a decoder of its own, trained on all contexts of a text's beginning
     at once, by Adam with decoupled weight decay and a cosine schedule.
+
+    `heads` divides `width`, and `points` is at most `steps`.
     """
 
     width: Annotated[int, Field(ge=1, description="d, of the features")] = 64

@@ -60,7 +60,10 @@ class TablePlan(experiment.Plan):
 
 
 class Plan(TablePlan):
-    """Random tables, and how far their ridge paths are followed."""
+    """Random tables, and how far their ridge paths are followed.
+
+    `support_size` is below `vocab_size`.
+    """
 
     decades: Annotated[int, Field(ge=5, le=8, description="the least λ is 10 to minus this")] = 7
 

@@ -31,7 +31,10 @@ TREE = range(9, 15)  # words of the sentence whose tree is drawn
 
 
 class Plan(experiment.Plan):
-    """The languages, and how many sentences of each are drawn."""
+    """The languages, and how many sentences of each are drawn.
+
+    `lexicon` is as long as `pairs`.
+    """
 
     states: Annotated[int, Field(ge=1, description="hidden states")]
     words: Annotated[int, Field(ge=1, description="of both vocabularies")]

@@ -26,7 +26,11 @@ FIRST_NODE = 1  # the position of the node after the root: the one that must be 
 
 
 class Plan(experiment.Plan):
-    """A task, an objective, a network, and how long it is trained."""
+    """A task, an objective, a network, and how long it is trained.
+
+    `labels` is at least `arms` · (length − 1) + 1 for each of the `lengths`; `others` is 1 with
+    the objective "reversed".
+    """
 
     arms: Annotated[int, Field(ge=2, description="d")] = 2
     lengths: Annotated[

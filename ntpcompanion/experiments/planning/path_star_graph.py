@@ -18,7 +18,11 @@ Labels = tuple[int, ...]
 
 
 class Plan(path_star.Plan):
-    """A run of `path_star` on paths of one length, followed on one graph."""
+    """A run of `path_star` on paths of one length, followed on one graph.
+
+    `lengths` holds one length, `labels` is at least `arms` · (length − 1) + 1, and `others` is 1
+    with the objective "reversed".
+    """
 
     @model_validator(mode="after")
     def _has_one_length(self) -> "Plan":

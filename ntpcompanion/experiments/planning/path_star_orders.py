@@ -21,7 +21,10 @@ ANSWERED = 2000  # graphs, by teacher forcing and by decoding
 
 
 class Plan(path_star_graph.Plan):
-    """A run of `path_star` on paths of one length; its `objective` is replaced by each order."""
+    """A run of `path_star` on paths of one length; its `objective` is replaced by each order.
+
+    `lengths` holds one length, and `labels` is at least `arms` · (length − 1) + 1; `others` is 1.
+    """
 
 
 class Evaluated(experiment.Result):

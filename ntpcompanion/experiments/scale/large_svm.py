@@ -38,7 +38,10 @@ class Sizes(BaseModel):
 
 
 class Plan(experiment.Plan):
-    """A random table, and a solver."""
+    """A random table, and a solver.
+
+    `sizes.support_size` is below `sizes.vocab_size`, and of a planted table at most `sizes.dim`.
+    """
 
     sizes: Sizes
     table: Annotated[

@@ -17,7 +17,10 @@ Counts = tuple[Annotated[int, Field(ge=0)], ...]
 
 
 class Plan(experiment.Plan):
-    """Draws of random tables: N(0, 1) embeddings of m coordinates, uniform supports."""
+    """Draws of random tables: N(0, 1) embeddings of m coordinates, uniform supports.
+
+    `support_sizes` are at most `vocab_size`, and one of those that occur is below it.
+    """
 
     num_contexts: Annotated[int, Field(ge=1, description="m, contexts of a table")]
     vocab_size: Annotated[int, Field(ge=2, description="V, tokens")]

@@ -21,7 +21,10 @@ Sizes = tuple[Annotated[int, Field(ge=1)], ...]
 
 
 class Plan(experiment.Plan):
-    """Random tables of one number of tokens and of contexts."""
+    """Random tables of one number of tokens and of contexts.
+
+    `support_sizes` and `mixed_sizes` lie below `vocab_size`.
+    """
 
     vocab_size: Annotated[int, Field(ge=3, description="V, tokens")]
     support_sizes: Annotated[

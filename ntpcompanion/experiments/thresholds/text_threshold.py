@@ -21,7 +21,10 @@ TOLERANCE = 0.02
 
 
 class Plan(TextPlan):
-    """The supports of a text's contexts, restricted to the successors that occur most often."""
+    """The supports of a text's contexts, restricted to the successors that occur most often.
+
+    `num_tokens` is at most `vocab_size`.
+    """
 
     num_tokens: Annotated[int, Field(ge=2, description="k, most frequent successors that count")]
     draws: Annotated[int, Field(ge=2, description="normal draws of the prediction")]

@@ -16,7 +16,10 @@ from ntpcompanion.randomness import stream
 
 
 class Plan(experiment.Plan):
-    """Draws of N(0, 1) embeddings of m coordinates; the supports of all draws are the same."""
+    """Draws of N(0, 1) embeddings of m coordinates; the supports of all draws are the same.
+
+    `support_size` is below the number of `token_weights`.
+    """
 
     num_contexts: Annotated[int, Field(ge=1, description="m, contexts of a table")]
     token_weights: Annotated[

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
+from numpy.typing import ArrayLike
 
 from ntpcompanion.checks import Between, Shape, checked, need
 from ntpcompanion.plots.drawing.labels import label_line
 from ntpcompanion.plots.drawing.plot_arguments import Colour, Marker, Series, check_frame
 from ntpcompanion.plots.drawing.style import CONTRAST, FURTHER, MEASUREMENT, THEORY
+from ntpcompanion.validation import as_array
 
 # Colours of the lines of one panel, in order.
 CURVES = (MEASUREMENT, CONTRAST, FURTHER[0])
@@ -44,6 +46,37 @@ def draw_measured(
 
 
 @checked
+def set_ticks(
+    ax: Axes,
+    *,
+    x: Annotated[ArrayLike, Shape("columns")] | None = None,
+    y: Annotated[ArrayLike, Shape("rows")] | None = None,
+) -> None:
+    """Ticks at certain values and no others, each written as the number that it is.
+
+    Parameters
+    ----------
+    ax
+        the panel.
+    x, y
+        the values on its axes; an axis without values keeps its ticks, but none between them.
+
+    Examples
+    --------
+    >>> from ntpcompanion import plots
+    >>> _, (ax,) = plots.figure()
+    >>> plots.set_ticks(ax, x=[0.5, 20])
+    >>> [label.get_text() for label in ax.get_xticklabels()]
+    ['0.5', '20']
+    """
+    for axis, values in ((ax.xaxis, x), (ax.yaxis, y)):
+        if values is not None:
+            places = as_array("ticks", values)
+            axis.set_ticks(places, [f"{place:g}" for place in places])
+    ax.minorticks_off()
+
+
+@checked
 def rate_axis(
     ax: Axes,
     rates: Annotated[Sequence[float], Shape("rates"), Between(0, np.inf, "on a logarithmic axis")],
@@ -68,9 +101,7 @@ def rate_axis(
         rates that are not positive.
     """
     ax.set(xscale="log", xlabel="learning rate $\\eta$")
-    ax.set_xticks(rates)
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.minorticks_off()
+    set_ticks(ax, x=rates)
     return ax
 
 

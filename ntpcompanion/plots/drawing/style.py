@@ -16,6 +16,7 @@ from matplotlib_inline.backend_inline import set_matplotlib_formats
 from ntpcompanion.checks import Positive, Range, Size, checked
 from ntpcompanion.plots.drawing.narrow import METADATA, WIDTH, narrow_bundle
 
+STYLED = "ntpcompanion"  # the `svg.hashsalt` of Matplotlib while this style is set
 FONTS = Path(__file__).parents[1] / "fonts"
 TYPEFACE = "Companion Sans"
 
@@ -44,8 +45,8 @@ _NAMES: dict[str, Any] = {"vector": "path", "raster": "agg"}
 
 
 def use_style() -> None:
-    """Set matplotlib's defaults for the book, and SVG figures in a notebook. Call it once, before
-    the first figure.
+    """Set matplotlib's defaults for the book, and SVG figures in a notebook. The first `figure`
+    calls it; call it before a figure that is made otherwise.
 
     Transparent background, mid-grey ink, 9.5-point text in the typeface of the pages, which stays
     text in the SVG; equal bytes for equal figures. In a notebook each figure also carries its
@@ -81,7 +82,7 @@ def use_style() -> None:
             "lines.linewidth": 1.6,
             "lines.markersize": 5,
             "figure.constrained_layout.use": True,
-            "svg.hashsalt": "ntpcompanion",
+            "svg.hashsalt": STYLED,
             **_typeface(),
         }
     )
@@ -109,7 +110,7 @@ def _typeface() -> dict[Any, Any]:
 
 @checked
 def figure(ncols: Size = 1, height: Positive = 2.8) -> tuple[Figure, list[Axes]]:
-    """A figure as wide as the page, with one row of panels.
+    """A figure as wide as the page, with one row of panels, in the style of `use_style`.
 
     Parameters
     ----------
@@ -130,6 +131,8 @@ def figure(ncols: Size = 1, height: Positive = 2.8) -> tuple[Figure, list[Axes]]
     """
     from matplotlib import pyplot
 
+    if mpl.rcParams["svg.hashsalt"] != STYLED:
+        use_style()
     fig, axes = pyplot.subplots(1, ncols, figsize=(WIDTH, height), squeeze=False)
     if "inline" in mpl.get_backend():
         pyplot.uninstall_repl_displayhook()  # it draws all figures once more, for nobody

@@ -1,12 +1,14 @@
 """What an API page says of an experiment beside its docstring: the fields of its plan, and what its
-result offers, with types, ranges and their own descriptions.
+result offers, with types, ranges and their own descriptions; also of the models that are parts of
+them. The docstring of a plan says which values go together.
 """
 
 import inspect
 import re
 import sys
 from collections.abc import Iterator
-from typing import Any
+from itertools import chain
+from typing import Any, get_args
 
 from pydantic import BaseModel
 from sphinx.util.rst import escape
@@ -32,8 +34,13 @@ def add_fields(
         if kind != "function" or not name.endswith(".run"):
             continue
         if isinstance(described, type) and issubclass(described, BaseModel):
+            about = _as_rst(inspect.getdoc(described) or "")
             rows = [f"   - ``{entry}``: {_as_rst(text)}" for entry, text in _entries(described)]
-            lines += ["", f".. dropdown:: {title}", "", *rows, ""]
+            for part in dict.fromkeys(_parts(described)):
+                entries = [(entry, text.rstrip(".")) for entry, text in _entries(part)]
+                offered = [f"{entry} ({text})" if text else entry for entry, text in entries]
+                rows.append(f"   - ``{part.__name__}``: {_as_rst(', '.join(offered))}")
+            lines += ["", f".. dropdown:: {title}", "", f"   {about}", "", *rows, ""]
 
 
 def _entries(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
@@ -43,13 +50,30 @@ def _entries(model: type[BaseModel]) -> Iterator[tuple[str, str]]:
     for name, field in model.model_fields.items():
         default = [] if field.is_required() else [f"by default {field.default!r}"]
         texts = [*filter(None, [field.description]), *default]
-        yield f"{name}: {_type(field.annotation)}{_range(field.metadata)}", "; ".join(texts)
+        marks = [getattr(inner, "__metadata__", ()) for inner in get_args(field.annotation)]
+        each = _range([limit for mark in chain(*marks) for limit in getattr(mark, "metadata", ())])
+        limits = _range(field.metadata) + (f", each{each}" if each else "")
+        yield f"{name}: {_type(field.annotation)}{limits}", "; ".join(texts)
     for name, member in inspect.getmembers_static(model):
         function = member.fget if isinstance(member, property) else member
         if inspect.isfunction(function) and not name.startswith("_") and name not in _INHERITED:
-            arguments = f"({', '.join([*inspect.signature(function).parameters][1:])})"
+            signature = inspect.signature(function)
+            arguments = f"({', '.join([*signature.parameters][1:])})"
             called = name if isinstance(member, property) else name + arguments
+            if (returned := signature.return_annotation) is not signature.empty:
+                called += f": {_type(returned)}"
             yield called, (inspect.getdoc(function) or "").split("\n\n")[0]
+
+
+def _parts(annotated: Any) -> Iterator[type[BaseModel]]:
+    """The models that the fields of a model hold, and those that these hold."""
+    inner = list(get_args(annotated))
+    if isinstance(annotated, type) and issubclass(annotated, BaseModel):
+        inner = [field.annotation for field in annotated.model_fields.values()]
+    for each in inner:
+        if isinstance(each, type) and issubclass(each, BaseModel):
+            yield each
+        yield from _parts(each)
 
 
 def _type(annotation: Any) -> str:

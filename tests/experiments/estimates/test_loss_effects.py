@@ -11,6 +11,7 @@ from ntpcompanion.experiments.estimates.recorded_studies import (
 )
 from ntpcompanion.experiments.same_loss import downstream, lookup_columns
 from ntpcompanion.experiments.same_loss.study_results import TaskReferences
+from ntpcompanion.mlm import LANGUAGE_PLANS, block_divergence, draw_test_set
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.recorded import Run
 from tests.experiments.same_loss.test_study_table import ALONE, rows, study_of
@@ -74,6 +75,15 @@ def test_more_seeds_are_needed_where_an_interval_falls_short():
     found.__dict__["compared"] = pd.DataFrame(cases, columns=columns)
     assert found.forest.label.tolist() == ["a", "b"]
     assert found.seeds_needed == [loss_effects.seeds_needed(0.5, 1.0)]
+
+
+def test_the_loss_beyond_the_block_is_that_of_the_drawn_sentences():
+    language = LANGUAGE_PLANS["hmm-100"].build()
+    test = draw_test_set(language, 40, 16, seed=3)
+    expected = block_divergence(language, test)
+    found = loss_effects.loss_beyond_block("hmm-100", 40, seed=3)
+    assert found.mean == pytest.approx(float(expected.mean()))
+    assert found.replicates == 40
 
 
 def test_symbols_are_listed_by_the_words_that_they_span():

@@ -18,6 +18,17 @@ def test_a_rate_axis_has_a_tick_for_every_rate(ax):
     assert "learning rate" in ax.get_xlabel()
 
 
+def test_ticks_stand_at_the_values_and_nowhere_else(ax):
+    ax.set(xscale="log", xlim=(0.4, 30), ylim=(0, 9))
+    plots.set_ticks(ax, x=pd.Index([0.5, 20, 1000]))
+    ax.figure.canvas.draw()
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["0.5", "20", "1000"]
+    assert ax.xaxis.get_minorticklocs().tolist() == []
+    assert len(ax.get_yticks()) > 3, "the other axis keeps its ticks"
+    plots.set_ticks(ax, x=[1], y=[2, 4])
+    assert (ax.get_xticks().tolist(), ax.get_yticks().tolist()) == ([1], [2, 4])
+
+
 def test_curves_are_the_columns_of_a_frame_and_only_solid_ones_are_labelled(ax):
     frame = pd.DataFrame(
         {"one": [1.0, 10.0], "two": [2.0, 20.0]}, index=pd.Index([1, 100], name="k")

@@ -75,6 +75,15 @@ def test_in_a_notebook_figures_become_svg_wide_and_narrow(monkeypatch):
     TerminalInteractiveShell.clear_instance()
 
 
+def test_the_first_figure_sets_the_style_and_later_ones_leave_it():
+    mpl.rcdefaults()
+    plots.figure()
+    assert mpl.rcParams["axes.titlelocation"] == "left"
+    mpl.rcParams["axes.titlelocation"] = "right"
+    plots.figure()
+    assert mpl.rcParams["axes.titlelocation"] == "right"
+
+
 def test_a_figure_in_a_notebook_is_drawn_for_its_display_only(monkeypatch):
     left_out = []
     monkeypatch.setattr(
