@@ -14,7 +14,7 @@ import pytest
 import ntpcompanion.experiments
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running.layout import files_below_root
-from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs
+from ntpcompanion.workflow.sweeps.targets import declared_inputs
 
 
 def experiments() -> dict[str, ModuleType]:

@@ -7,6 +7,7 @@ a pipe that the operating system closes, and `end_with_parent` waits for that.
 import _thread
 import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
@@ -159,3 +160,11 @@ def end_tree(program: subprocess.Popen[str]) -> None:
         for each in (*process.children(recursive=True), process):
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
+
+
+BROWSERS = ("chromium", "google-chrome", "chrome")
+
+
+def find_browser() -> str | None:
+    """The path of a browser that can read the built pages, None if there is none on PATH."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -9,16 +9,14 @@ import nbformat
 
 from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.ending import Ending, add_ending
-from ntpcompanion.workflow.chapters.figures import inline_figures
+from ntpcompanion.workflow.chapters.cards import Banner, Card, Ending, add_ending
+from ntpcompanion.workflow.chapters.figures import inline_figures, load_widgets
 from ntpcompanion.workflow.chapters.folds import gather_cards, hide_code
 from ntpcompanion.workflow.chapters.templating import render
-from ntpcompanion.workflow.chapters.widgets import load_widgets
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
-from ntpcompanion.workflow.notebooks.titles import insert_below_title
+from ntpcompanion.workflow.notebooks.notebook import insert_below_title
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed

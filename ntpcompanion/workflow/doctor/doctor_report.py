@@ -20,10 +20,9 @@ from packaging.version import Version
 
 import ntpcompanion
 from ntpcompanion.settings import FILE
-from ntpcompanion.workflow.base.browser import BROWSERS, find_browser
 from ntpcompanion.workflow.base.environment import clean_environment, package_parents, running
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
-from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.processes import BROWSERS, find_browser, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.running.job import Job, socket_folder

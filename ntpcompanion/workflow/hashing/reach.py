@@ -10,16 +10,24 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ntpcompanion.workflow.hashing.bindings import Import
-from ntpcompanion.workflow.hashing.elsewhere import (
+from ntpcompanion.workflow.hashing.modules import (
+    Bound,
+    Import,
+    Module,
+    Packages,
+    Statement,
+    is_lazy,
+)
+from ntpcompanion.workflow.hashing.statements import (
+    CHECKS,
     IMPORTERS,
     OF_THE_MODULE,
+    Reading,
     acts,
     folder_hash,
     looks_anywhere,
+    read_statement,
 )
-from ntpcompanion.workflow.hashing.modules import Bound, Module, Packages, Statement, is_lazy
-from ntpcompanion.workflow.hashing.statements import CHECKS, Reading, read_statement
 
 Read = Callable[..., Reading]  # of a module, a statement and functions whose annotations count
 

@@ -3,21 +3,73 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
+from markdown_it import MarkdownIt
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.myst_blocks import myst_block_plugin
 
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.texts import read_text
+from ntpcompanion.workflow.base.yaml_files import read_text, validate
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
 from ntpcompanion.workflow.notebooks.contents import read_front_matter, toc_chapters
-from ntpcompanion.workflow.notebooks.parameter_checks import Check, parse_check
-from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
-from ntpcompanion.workflow.notebooks.titles import require_title
+from ntpcompanion.workflow.notebooks.parameters import (
+    Check,
+    Parameter,
+    parse_check,
+    parse_parameters,
+)
+
+
+@dataclass(frozen=True)
+class Title:
+    """The `text` of a title, the `cell` that holds it, and the number of its lines down to the
+    title's last one.
+    """
+
+    text: str
+    cell: nbformat.NotebookNode
+    lines: int
+
+
+def require_title(node: nbformat.NotebookNode, where: str) -> Title:
+    """The title of a notebook. Raises WorkflowError, which begins with `where`, if no text cell has
+    a heading of level one outside of quotations, lists and directives.
+    """
+    # those parts of MyST inside which a `#`, or a line of `=`, makes no heading
+    parser = (
+        MarkdownIt("commonmark")
+        .use(myst_block_plugin)
+        .use(colon_fence_plugin)
+        .use(dollarmath_plugin)
+        .use(amsmath_plugin)
+    )
+    for cell in node.cells:
+        tokens = parser.parse(cell.source) if cell.cell_type == "markdown" else []
+        for opening, content in pairwise(tokens):
+            of_level_one = opening.type == "heading_open" and opening.tag == "h1"
+            if of_level_one and opening.level == 0 and opening.map:
+                return Title(" ".join(content.content.split()), cell, opening.map[1])
+    raise WorkflowError(
+        f"{where} has no title. Write a heading of level one in a text cell: `# The title`."
+    )
+
+
+def insert_below_title(node: nbformat.NotebookNode, text: str, where: str) -> None:
+    """Put a text between the title of a notebook and what follows. Raises WorkflowError, which
+    begins with `where`, if there is no title.
+    """
+    title = require_title(node, where)
+    lines = title.cell.source.split("\n")
+    title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])
+
 
 # of a notebook that does not say: papermill asks for the language
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}

@@ -6,8 +6,7 @@ from unicodedata import normalize
 from ntpcompanion.spelling import known_as, nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import PROFILES, Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.base.yaml_files import read_yaml, validate
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value, resolve
 

@@ -15,10 +15,9 @@ from urllib.parse import unquote
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, Fit, NameObject
 
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_bytes_atomically
-from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.processes import find_browser, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 

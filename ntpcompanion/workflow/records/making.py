@@ -11,11 +11,11 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.records.plans import plan_of
 from ntpcompanion.workflow.records.record import (
     SCHEMA,
     experiment_sources,
     last_entry,
+    plan_of,
     read_stored,
     same_plan,
 )
@@ -28,9 +28,8 @@ from ntpcompanion.workflow.records.result_comparison import (
     largest_deviation,
 )
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
-from ntpcompanion.workflow.sweeps.find_experiment import load_experiment
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
-from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget, load_experiment
 
 SHOWN = 3  # of many differences
 EVERY = "every field"  # that has no tolerance of its own

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, result_order
-from ntpcompanion.workflow.claims.intervals import half_widths
-from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
+from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim, half_widths
 from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 

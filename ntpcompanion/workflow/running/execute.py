@@ -17,9 +17,14 @@ import nbformat
 from ntpcompanion.workflow.base import processes
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.base.installed import distributions_of, library_states
 from ntpcompanion.workflow.base.processes import Ended, Lifeline
-from ntpcompanion.workflow.base.provenance import hardware, now, versions
+from ntpcompanion.workflow.base.provenance import (
+    distributions_of,
+    hardware,
+    library_states,
+    now,
+    versions,
+)
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.freshness import (
@@ -47,7 +52,7 @@ from ntpcompanion.workflow.running.runs import (
     stale_reasons,
     unused_defaults,
 )
-from ntpcompanion.workflow.running.surroundings import Surroundings, surroundings_of
+from ntpcompanion.workflow.running.start import Surroundings, surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells

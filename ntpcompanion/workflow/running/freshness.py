@@ -17,9 +17,8 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     user_path,
 )
-from ntpcompanion.workflow.base.installed import library_states
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.base.provenance import library_states, library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules

@@ -13,8 +13,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import Notebook, choose, find_notebooks
-from ntpcompanion.workflow.notebooks.parameter_checks import run_checks
-from ntpcompanion.workflow.notebooks.parameters import resolve
+from ntpcompanion.workflow.notebooks.parameters import resolve, run_checks
 from ntpcompanion.workflow.notebooks.profiles import (
     Profiles,
     check_profile,

@@ -14,16 +14,15 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.chapters.figures import known_widgets
 from ntpcompanion.workflow.chapters.pages import make_chapter
-from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
-from ntpcompanion.workflow.results.references import read_papers
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.results.views import View, read_papers
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.marks import Mark, chapter_marks, site_faults

@@ -21,8 +21,8 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_sealed,
 )
-from ntpcompanion.workflow.base.installed import installed_packages, library_states
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import installed_packages, library_states
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
 from ntpcompanion.workflow.running.layout import listed_files
 from ntpcompanion.workflow.running.results import Result

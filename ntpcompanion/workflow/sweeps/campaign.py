@@ -20,7 +20,7 @@ from ntpcompanion.workflow.base.files import as_json, checksum, write_atomically
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from ntpcompanion.workflow.sweeps.executors import Note, Outcome, as_completed, executor_for
 from ntpcompanion.workflow.sweeps.targets import Point, Target
-from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, present_digests
+from ntpcompanion.workflow.sweeps.task_process import changed_inputs, present_digests
 
 FIELDS = {"key", "parameters", "state", "result", "seconds", "read", "hardware", "checksum"}
 SHOWN = 5  # of many lines that are not used

@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.texts import read_text, require_plain_lines
+from ntpcompanion.workflow.base.yaml_files import read_text, require_plain_lines
 
 EVERY = "".join(chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000)
 # where something in Python, or its reader of YAML, ends a line

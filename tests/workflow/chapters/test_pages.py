@@ -6,7 +6,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.ending import Ending
+from ntpcompanion.workflow.chapters.cards import Ending
 from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME

@@ -5,7 +5,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.widgets import known_widgets, load_widgets
+from ntpcompanion.workflow.chapters.figures import known_widgets, load_widgets
 from ntpcompanion.workflow.running.results import outputs_digest
 
 

@@ -4,9 +4,13 @@ import pytest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
-from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks, read_notebook
+from ntpcompanion.workflow.notebooks.notebook import (
+    choose,
+    find_notebooks,
+    read_notebook,
+    require_title,
+)
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
-from ntpcompanion.workflow.notebooks.titles import require_title
 
 
 def test_found_in_the_order_of_the_toc(toy):

@@ -4,7 +4,7 @@ from types import ModuleType
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.parameter_checks import parse_check, run_checks
+from ntpcompanion.workflow.notebooks.parameters import parse_check, run_checks
 
 KNOWN = {"text": "mine.txt", "text_vocab": 12, "seed": 0}
 CALL = "lab.texts.enough(path=text, size=text_vocab, length=2)"

@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.records.plans import read_plans
+from ntpcompanion.workflow.records.record import read_plans
 from tests.workflow.halves import PLAN
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.making import make_record, try_miniature
-from ntpcompanion.workflow.records.plans import next_in_queue, plan_of
+from ntpcompanion.workflow.records.record import next_in_queue, plan_of
 from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.halves import PLAN
 

@@ -5,7 +5,7 @@ from pybtex.database import parse_file
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.results.references import read_papers
+from ntpcompanion.workflow.results.views import read_papers
 
 DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,
   author       = {Ann Doe and

@@ -6,7 +6,7 @@ import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import read_optional
+from ntpcompanion.workflow.base.yaml_files import read_optional
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks

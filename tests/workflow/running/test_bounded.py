@@ -6,7 +6,7 @@ import pytest
 from nbformat.v4 import new_code_cell, new_notebook
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
-from ntpcompanion.workflow.running import bounded
+from ntpcompanion.workflow.running import worker
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ def client(monkeypatch):
     monkeypatch.setattr(bounded, "CHARACTERS", 20)
     monkeypatch.setattr(bounded, "OUTPUTS", 2)
     node = new_notebook(cells=[new_code_cell("")])
-    client = bounded.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
+    client = worker.BoundedClient(SimpleNamespace(nb=node, autosave_cell=lambda: None))
     client.reset_execution_trackers()
     client.clear_before_next_output = False
     return client
@@ -56,8 +56,8 @@ def test_the_first_outputs_are_kept_and_all_measurements_and_errors(client):
 @pytest.mark.parametrize(("text", "number"), [("1\n2\n3\n4\n", 1), ("1\n", 0)])
 def test_that_something_was_left_out_is_said(client, monkeypatch, text, number):
     monkeypatch.setattr(
-        bounded.PapermillNotebookClient, "execute_cell", lambda *_, **__: printed(client, text)
+        worker.PapermillNotebookClient, "execute_cell", lambda *_, **__: printed(client, text)
     )
     client.execute_cell(client.nb.cells[0], 0)
-    assert len(client.nb.metadata.get(bounded.NOTES, [])) == number
+    assert len(client.nb.metadata.get(worker.NOTES, [])) == number
     assert (texts(client)[-1] == "\n… and more, which are not kept.\n") == bool(number)

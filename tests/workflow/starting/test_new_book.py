@@ -12,7 +12,7 @@ import pytest
 from ntpcompanion.settings import Settings, read_settings
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.baselines import read_baseline
+from ntpcompanion.workflow.checking.value_comparison import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks

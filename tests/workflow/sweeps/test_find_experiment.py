@@ -1,7 +1,7 @@
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs, load_experiment, read_plan
+from ntpcompanion.workflow.sweeps.targets import declared_inputs, load_experiment, read_plan
 from tests.toy import HALVES
 
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import replace
 
 from ntpcompanion.workflow.base.files import hash_of
-from ntpcompanion.workflow.sweeps.task_inputs import (
+from ntpcompanion.workflow.sweeps.task_process import (
     CHANGED,
     changed_inputs,
     inputs_read,

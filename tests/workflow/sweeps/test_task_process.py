@@ -10,8 +10,7 @@ import pytest
 from ntpcompanion.workflow.base.files import hash_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
-from ntpcompanion.workflow.sweeps.task_inputs import settings_of
-from ntpcompanion.workflow.sweeps.task_process import run_experiment
+from ntpcompanion.workflow.sweeps.task_process import run_experiment, settings_of
 from tests.waiting import ended, wait_for
 
 MODULE = "toypkg.experiments.several"
