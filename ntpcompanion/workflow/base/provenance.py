@@ -1,4 +1,4 @@
-"""What made a number: versions, hardware, date; and what is installed, by content, as a library that
+"""What made a number: versions, hardware, date; and what is installed, by content: a library that
 was edited in place moves numbers as well as another version does.
 """
 

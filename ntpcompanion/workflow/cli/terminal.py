@@ -1,5 +1,4 @@
-"""What the commands show: lines, tables, progress bars, and errors as sentences with exit codes.
-"""
+"""What the commands show: lines, tables, progress bars, and errors as sentences with exit codes."""
 
 import contextlib
 import errno
