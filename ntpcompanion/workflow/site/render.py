@@ -1,5 +1,5 @@
-"""Jupyter Book on the executed notebooks, small faults in the markup of themes and extensions fixed,
-and its site put in place as a whole.
+"""Jupyter Book on the executed notebooks, faults in the markup of themes and extensions fixed, and
+its site put in place as a whole.
 """
 
 import re
