@@ -4,7 +4,11 @@ import re
 
 
 class WorkflowError(Exception):
-    """Something a user can fix: the message names it, shows what came and says what to do."""
+    """Something a user can fix: the message names it, shows what came and says what to do.
+
+    Any function of the workflow may raise it: docstrings name it where the message alone does not
+    say when.
+    """
 
 
 def plain(text: str) -> str:

@@ -27,9 +27,7 @@ def hash_of(path: Path) -> str:
 
 
 def search_path(folders: Iterable[Path | str]) -> str:
-    """Folders as PYTHONPATH takes them. Raises WorkflowError for one whose name it would split:
-    modules would be imported from another folder.
-    """
+    """Folders as PYTHONPATH takes them."""
     paths = list(dict.fromkeys(map(str, folders)))
     for path in paths:
         if os.pathsep in path:
@@ -52,16 +50,14 @@ def require_utf8(path: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files below a folder, those below linked folders too. Raises WorkflowError for a name
-    that is not UTF-8.
-    """
+    """All files below a folder, those below linked folders too."""
     for place, _, names in walk_below(folder):
         yield from (path for name in names if (path := place / name).is_file())
 
 
 def walk_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
     """`os.walk` through linked folders, too. A link to a folder that holds it is not followed
-    again. Raises WorkflowError for a name that is not UTF-8.
+    again.
     """
     for place, folders, names in os.walk(folder, followlinks=True):
         above = {
@@ -101,7 +97,7 @@ def user_path(path: object) -> Path:
 
 
 def read_input(path: Path) -> bytes:
-    """The content of a file that decides numbers. Raises WorkflowError if it may not be read."""
+    """The content of a file that decides numbers."""
     try:
         return path.read_bytes()
     except OSError as error:
@@ -124,9 +120,7 @@ def as_json(value: object) -> object:
 
 
 def read_json(path: Path) -> object:
-    """The content of a JSON file. Raises WorkflowError if it cannot be read, or is not JSON: NaN
-    and infinities are none.
-    """
+    """The content of a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_reject)
     except OSError as error:
@@ -152,7 +146,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def write_bytes_atomically(path: Path, data: bytes) -> bool:
-    """As `write_atomically`, for what is not text. Raises WorkflowError if it cannot be written."""
+    """As `write_atomically`, for what is not text."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == data:
             return False

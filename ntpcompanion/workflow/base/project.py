@@ -37,8 +37,7 @@ class Project:
     @classmethod
     def find(cls, start: Path | None = None) -> "Project":
         """The nearest folder at or above `start` (default: the current one) that holds
-        `_config.yml` and `notebooks/`. Raises WorkflowError if there is none, or if its settings
-        are wrong.
+        `_config.yml` and `notebooks/`.
         """
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
@@ -51,9 +50,7 @@ class Project:
 
     @classmethod
     def read(cls, root: Path) -> "Project":
-        """The project in a folder, with what its pyproject.toml says. Raises WorkflowError for a
-        setting that is wrong.
-        """
+        """The project in a folder, with what its pyproject.toml says."""
         try:
             settings = read_settings(root)
             folders = [package_folder(name, root) for name in settings.package]
@@ -152,8 +149,7 @@ class Project:
     @contextlib.contextmanager
     def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
         """One execution or build (or one record of a name) at a time in this folder; a second one
-        waits for the first, and says so. Raises WorkflowError after `timeout` seconds, or if the
-        folder cannot be written.
+        waits for the first, and says so.
         """
         lock = FileLock(self.build / f".{name}.lock")
         try:

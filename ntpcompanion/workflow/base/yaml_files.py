@@ -20,11 +20,7 @@ _AMBIGUOUS = re.compile(r"\r(?!\n)|[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\U0010ffff
 
 
 def read_text(path: Path) -> str:
-    """The text of a file, lines ended by a line feed, without a byte order mark.
-
-    Raises WorkflowError if it cannot be read, is not UTF-8, or holds a character that
-    `require_plain_lines` rejects.
-    """
+    """The text of a file, lines ended by a line feed, without a byte order mark."""
     try:
         text = path.read_bytes().decode()
     except (OSError, ValueError) as error:  # ValueError: bytes that are not UTF-8
@@ -65,10 +61,7 @@ else:
 
 
 def read_yaml(path: Path) -> object:
-    """The content of a YAML file, as `parse_yaml` reads it; None for an empty one.
-
-    Raises WorkflowError if the file cannot be read, or holds what `parse_yaml` rejects.
-    """
+    """The content of a YAML file, as `parse_yaml` reads it; None for an empty one."""
     return parse_yaml(read_text(path), str(path))
 
 
@@ -133,8 +126,7 @@ SHOWN = 60  # characters of a value that does not fit
 
 def validate(data: object, shape: Any, where: str) -> Any:
     """`data` of a YAML or JSON reader as a value of the type `shape` or pydantic model; a text is
-    never taken for a number, nor a number for a text. Raises WorkflowError, which begins with
-    `where` and names every place that does not fit.
+    never taken for a number, nor a number for a text.
     """
     try:
         return TypeAdapter(shape).validate_python(data, strict=True)
@@ -144,9 +136,7 @@ def validate(data: object, shape: Any, where: str) -> Any:
 
 
 def read_optional(path: Path, shape: Any) -> Any:
-    """The content of a YAML file as a value of the type `shape`; None where there is no file.
-    Raises WorkflowError naming what does not fit.
-    """
+    """The content of a YAML file as a value of the type `shape`; None where there is no file."""
     return validate(read_yaml(path), shape, str(path)) if path.is_file() else None
 
 

@@ -45,8 +45,7 @@ def inline_figures(page: nbformat.NotebookNode, colours: Mapping[str, str] = COL
     """Give each SVG among the outputs of a page an HTML form, which the page shows instead; of the
     `colours` it has the variables, as the settings of the book name them.
 
-    The alternative text is that of the cell (`mystnb.image.alt`). Raises WorkflowError naming the
-    cell's figure if it has a sign that a page cannot show.
+    The alternative text is that of the cell (`mystnb.image.alt`).
     """
     for cell in page.cells:
         options = cell.metadata.get("mystnb", {})
@@ -77,8 +76,7 @@ def compact(svg: str, prefix: str, name: str, colours: Mapping[str, str] = COLOU
     """An SVG of matplotlib as it stands in HTML: without what a browser does not need.
 
     Coordinates have two digits after the point, colours are variables, and each id that is referred
-    to begins with `prefix`. Raises WorkflowError naming the figure `name` for a sign without a code
-    of Unicode.
+    to begins with `prefix`.
     """
     if foreign := _NOT_UNICODE.search(svg):
         raise WorkflowError(
@@ -147,8 +145,6 @@ def load_widgets(
 ) -> None:
     """Add to the first interactive figure of a page the style and scripts of those it shows, and
     give all their pictures the `colours` of the page's theme.
-
-    Raises WorkflowError for a figure that has no script.
     """
     names: list[str] = []
     for cell in page.cells:

@@ -31,9 +31,7 @@ def make_chapter(
     record: Callable[[str], Record],
     widgets: Collection[str],
 ) -> nbformat.NotebookNode:
-    """The page that shows the stored outcome of a run. Raises WorkflowError with the faults of
-    claims or page.
-    """
+    """The page that shows the stored outcome of a run."""
     ending, colours = Ending(run.notebook, result), run.project.settings.colours
     return make_page(ending, load_executed(run.page), judged, record, widgets, colours)
 
@@ -52,8 +50,7 @@ def make_page(
     Needs no kernel. `ending` holds the text and the run; `judged` are the claims with what the run
     has measured; `record(name)` loads a record; `widgets` are the interactive figures that have a
     script, and `colours` those of figures as the settings name them. Making the page of a page
-    changes nothing. Raises WorkflowError if the run has other cells than the text, a tag would hide
-    a card, or an interactive figure has no script.
+    changes nothing.
     """
     notebook, result = ending.notebook, ending.result
     page = copy.deepcopy(notebook.node)

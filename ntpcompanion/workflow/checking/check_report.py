@@ -75,9 +75,7 @@ class Report:
 
 
 def check_results(project: Project, results: Mapping[str, Result], profile: str) -> Report:
-    """Compare stored results with the baseline of the profile. Raises WorkflowError if claims or
-    baseline cannot be read.
-    """
+    """Compare stored results with the baseline of the profile."""
     stored = read_baseline(project.baseline(profile))
     return make_report(load_claims(project), results, stored, profile)
 

@@ -57,7 +57,7 @@ def _reads_text(result: Result) -> bool:
 
 def read_baseline(path: Path) -> Entries:
     """The stored measurements, `{input key: {claim: measurement}}`; empty where there is no file
-    yet. Raises WorkflowError for a file that cannot be read.
+    yet.
     """
     if not path.is_file():
         return {}

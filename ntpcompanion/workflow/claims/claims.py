@@ -121,11 +121,7 @@ class Claim(_Strict):
 
 
 def load_claims(project: Project) -> dict[str, Claim]:
-    """All claims by id, in the order of the files and in each as they stand.
-
-    Raises WorkflowError naming every fault of the first file that has any: a missing source, a
-    predicate that cannot fail, an id used twice, ...
-    """
+    """All claims by id, in the order of the files and in each as they stand."""
     notebooks = {path.stem for path in project.notebooks.glob("*.md")}
     claims: dict[str, Claim] = {}
     for path in project.claim_files:

@@ -123,9 +123,7 @@ def bars() -> Progress:
 
 
 def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
-    """Bring runs up to date behind progress bars, and say what became of each. Raises WorkflowError
-    with the messages of those that failed.
-    """
+    """Bring runs up to date behind progress bars, and say what became of each."""
     began = time.perf_counter()
     plain = not Console().is_terminal  # in a log a line for each as it begins and ends, no bars
     with bars() as progress:
@@ -212,9 +210,7 @@ def _states(counts: Mapping[str, int]) -> str:
 def record(
     project: Project, name: str, jobs: int | None, scheduler: str | None, verify: int | None
 ) -> None:
-    """Make a record behind a progress bar, or run `verify` of its tasks again; say what came of
-    it. Raises WorkflowError as `make_record` and `verify_record`.
-    """
+    """Make a record behind a progress bar, or run `verify` of its tasks again."""
     with computing(name, jobs, scheduler) as (options, _):
         if verify is None:
             message = f"Wrote {make_record(project, name, options)}"
@@ -229,7 +225,7 @@ def record(
 
 
 def miniature(project: Project, name: str) -> None:
-    """Try a plan of the queue; say how long it took. Raises WorkflowError as `try_miniature`."""
+    """Try a plan of the queue; say how long it took."""
     with computing(name, 1, None) as (options, _):
         seconds = try_miniature(project, name, options)
     say(f"The miniature of {name!r} took {seconds:.0f} s; nothing is kept.")
@@ -238,9 +234,7 @@ def miniature(project: Project, name: str) -> None:
 def run_planned(
     planned: campaign.Campaign, jobs: int | None, scheduler: str | None, out: Path | None
 ) -> None:
-    """Run a sweep behind a progress bar, and say how its runs ended. Raises WorkflowError as
-    `run_sweep`.
-    """
+    """Run a sweep behind a progress bar, and say how its runs ended."""
     words = planned_in_words(planned, campaign.Options(jobs, scheduler))
     say(words, console=Console(stderr=True))
     with computing(planned.target.name, jobs, scheduler) as (options, present):
@@ -292,9 +286,6 @@ def check(
 ) -> None:
     """Compare the stored results of a profile, say and write what was found, and make the values
     the baseline where that is asked for (`update`).
-
-    Raises WorkflowError if there are faults, if nothing could be compared, which stands in the
-    files, too, or if that cannot be written.
     """
     try:
         measured = results()

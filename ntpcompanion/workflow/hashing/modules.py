@@ -214,9 +214,7 @@ class Packages:
         return [bound for each in followed for bound in each]
 
     def _read(self, name: str) -> Module | None:
-        """The module of that full name; None if the packages have none. Raises WorkflowError if it
-        is not Python.
-        """
+        """The module of that full name; None if the packages have none."""
         first, *rest = name.split(".")
         if first not in self.folders:
             return None

@@ -57,11 +57,6 @@ def definition_hashes(
         sources, or looks for modules that cannot be seen here, the hash of all files of the package
         by its name.
 
-    Raises
-    ------
-    WorkflowError
-        naming a file that is not Python.
-
     Notes
     -----
     Comments and layout do not count. Left out are docstrings, and annotations of functions that are

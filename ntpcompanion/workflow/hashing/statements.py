@@ -45,8 +45,7 @@ class Reading:
     ------
     tree
         as lists and texts, with the numbers of `references` where names are bound in modules.
-
-    References
+    references
         what each of these names is bound to.
     called
         of calls and decorators that run with the statement, the last part of the name and what it

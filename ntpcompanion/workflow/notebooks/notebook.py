@@ -40,9 +40,7 @@ class Title:
 
 
 def require_title(node: nbformat.NotebookNode, where: str) -> Title:
-    """The title of a notebook. Raises WorkflowError, which begins with `where`, if no text cell has
-    a heading of level one outside of quotations, lists and directives.
-    """
+    """The title of a notebook."""
     # those parts of MyST inside which a `#`, or a line of `=`, makes no heading
     parser = (
         MarkdownIt("commonmark")
@@ -63,9 +61,7 @@ def require_title(node: nbformat.NotebookNode, where: str) -> Title:
 
 
 def insert_below_title(node: nbformat.NotebookNode, text: str, where: str) -> None:
-    """Put a text between the title of a notebook and what follows. Raises WorkflowError, which
-    begins with `where`, if there is no title.
-    """
+    """Put a text between the title of a notebook and what follows."""
     title = require_title(node, where)
     lines = title.cell.source.split("\n")
     title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])
@@ -89,9 +85,7 @@ class Notebook:
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """What the cell tagged `parameters` assigns. Raises WorkflowError unless that is the first
-        code cell.
-        """
+        """What the cell tagged `parameters` assigns."""
         code = code_cells(self.node)
         if not code or "parameters" not in tags(code[0]):
             raise WorkflowError(f"{self.path}: the first code cell must be tagged `parameters`.")
@@ -106,7 +100,6 @@ class Notebook:
     def settings(self) -> dict[str, list[str]]:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file, folder or
         module), `files` (paths of files and folders), `records` (names) and `checks` (calls).
-        Raises WorkflowError for another entry, and for an input that is not a parameter.
         """
         settings = _settings(self.node.metadata.get("ntp", {}), self.path)
         stray = set(settings) - {"inputs", "files", "records", "checks"}
@@ -125,9 +118,7 @@ class Notebook:
 
     @cached_property
     def checks(self) -> list[Check]:
-        """What is asked of the parameters before a kernel starts. Raises WorkflowError for a check
-        that cannot be read.
-        """
+        """What is asked of the parameters before a kernel starts."""
         listed = self.settings.get("checks", [])
         return [parse_check(text, self.parameters, str(self.path)) for text in listed]
 
@@ -169,7 +160,7 @@ def notebook_paths(project: Project) -> dict[str, Path]:
 
 def choose(notebooks: dict[str, Notebook], names: Sequence[str]) -> list[Notebook]:
     """The named notebooks, each once, or all. A name is looked up among those found, so no path can
-    leave the folder. Raises WorkflowError for a name that is not there.
+    leave the folder.
     """
     names = [known_as(name, notebooks) for name in names]
     for name in names:
@@ -181,9 +172,7 @@ def choose(notebooks: dict[str, Notebook], names: Sequence[str]) -> list[Noteboo
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it, and for
-    one that has no title.
-    """
+    """Read one text notebook."""
     node = _read_node(path)
     if stray := sorted(set(node.metadata) - _FRONT_MATTER):
         raise WorkflowError(

@@ -72,9 +72,7 @@ class Parameter:
 
 
 def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
-    """The parameters assigned in a cell, in order. Raises WorkflowError unless each line assigns a
-    literal to a name.
-    """
+    """The parameters assigned in a cell, in order."""
     try:
         statements = ast.parse(source).body
     except SyntaxError as error:
@@ -144,12 +142,6 @@ def resolve(
     A whole number that is given for a float, or in a list of floats, is that float: 1000 and 1000.0
     are one value, one variant of a run and one key. No other two types are equal: 1.0 is rejected
     where the default is 1, because 1.0 is not an index or a count in Python.
-
-    Raises
-    ------
-    WorkflowError
-        an unknown name; a value of another type, outside of its domain, or of a kind that no
-        results file could hold (an infinity, a set).
     """
     overrides = {lookup(parameters, name, where).name: value for name, value in overrides.items()}
     values = {
@@ -169,7 +161,7 @@ def resolve(
 
 def lookup(parameters: Mapping[str, Parameter], name: str, where: str) -> Parameter:
     """The parameter of that name, which Python spells in one way: `µ` (micro sign) is the Greek
-    letter. Raises WorkflowError with the nearest name and all known ones.
+    letter.
     """
     name = normalize("NFKC", name)
     if name not in parameters:
@@ -271,9 +263,7 @@ def _trailing_comments(source: str) -> dict[int, str]:
 
 
 def parse_domain(comment: str, where: str) -> Domain | None:
-    """The domain that a comment ends in, or None. Raises WorkflowError for one that cannot be read:
-    it would check nothing.
-    """
+    """The domain that a comment ends in, or None."""
     if not (meant := _MEANT.search(comment)):
         return None
     text = meant[1]
@@ -310,9 +300,7 @@ class Check:
 
 
 def parse_check(text: str, known: Mapping[str, object], where: str) -> Check:
-    """A call that is written in the front matter. Raises WorkflowError for what is not such a call,
-    and for a name that is not one of the `known` parameters.
-    """
+    """A call that is written in the front matter."""
     parameters, literals = dict[str, str](), dict[str, object]()
     try:
         match ast.parse(text.strip(), mode="eval").body:
@@ -346,8 +334,7 @@ def run_checks(
 ) -> list[str]:
     """What the functions say of every variant of the parameters, under the notebook's own names.
 
-    Of variants that differ in other parameters only, one is checked. Raises WorkflowError where a
-    function rejects one, cannot be imported, or takes no such arguments.
+    Of variants that differ in other parameters only, one is checked.
     """
     sentences = dict[str, None]()
     for check in checks:

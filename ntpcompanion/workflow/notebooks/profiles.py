@@ -14,9 +14,7 @@ Profiles = dict[str, dict[str, dict[str, object]]]  # by notebook, by profile, b
 
 
 def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
-    """The values by notebook, profile and parameter. Raises WorkflowError for an unknown notebook,
-    profile or parameter, and for a value of another type than the default.
-    """
+    """The values by notebook, profile and parameter."""
     path = project.notebooks / "profiles.yml"
     table = validate(
         read_yaml(path) or {}, dict[str, dict[str, dict[str, object] | None] | None], str(path)
@@ -37,7 +35,7 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
 
 
 def check_profile(profile: str) -> str:
-    """`profile` itself. Raises WorkflowError if there is none of that name."""
+    """`profile` itself."""
     if profile not in PROFILES:
         raise WorkflowError(
             f"No profile {profile!r}.{nearest(profile, PROFILES)} Known: {', '.join(PROFILES)}."
@@ -47,8 +45,7 @@ def check_profile(profile: str) -> str:
 
 def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, object]:
     """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever
-    plans the run checks the values. Raises WorkflowError as `parse_assignments`, and for an unknown
-    name.
+    plans the run checks the values.
     """
     where = f"Notebook {notebook.name!r}"
     assigned = parse_assignments(texts, "-p").items()
@@ -58,7 +55,7 @@ def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, objec
 
 def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
     """`["NAME=VALUE", ...]` as they are given to an option of the command line, by name as Python
-    spells it. Raises WorkflowError for another form, and for a name that comes twice.
+    spells it.
     """
     assignments: dict[str, str] = {}
     for text in texts:

@@ -36,8 +36,6 @@ def print_book(
 ) -> int:
     """Print the built site of the book to `target`, which is replaced when the printing has
     succeeded, and return its number of pages; `notify` gets a line for each page that is printed.
-
-    Raises WorkflowError if the site is not built, if there is no browser, or if it prints nothing.
     """
     browser, html = browser or find_browser(), project.html("book")
     if browser is None:

@@ -69,7 +69,7 @@ class Plan(BaseModel, extra="forbid"):
 
 
 def read_plans(project: Project) -> dict[str, Plan]:
-    """The plans by name. Raises WorkflowError naming the entry and what is wrong with it."""
+    """The plans by name."""
     path = project.records / "plans.yml"
     return dict(_plans(read_text(path), str(path))) if path.is_file() else {}
 
@@ -88,7 +88,7 @@ def _plans(text: str, where: str) -> Mapping[str, Plan]:
 
 
 def plan_of(project: Project, name: str) -> Plan:
-    """The plan of that name. Raises WorkflowError with the nearest one if there is none."""
+    """The plan of that name."""
     plans = read_plans(project)
     name = known_as(name, plans)
     if name not in plans:
@@ -99,9 +99,7 @@ def plan_of(project: Project, name: str) -> Plan:
 
 
 def next_in_queue(project: Project) -> str:
-    """The first plan with a `queue` whose record is not made. Raises WorkflowError if there is
-    none.
-    """
+    """The first plan with a `queue` whose record is not made."""
     for name, plan in read_plans(project).items():
         if plan.queue and not (project.records / f"{name}.json").is_file():
             return name
@@ -181,7 +179,7 @@ class Record:
 
 
 def load_record(project: Project, name: str) -> Record:
-    """Read and check a record. Raises WorkflowError as `read_stored`."""
+    """Read and check a record."""
     _, data = read_stored(project, name)
     plan, outdated = data["plan"], _outdated(project, data)
     parameters = {**plan["fixed"], **plan["grid"]}
@@ -189,9 +187,7 @@ def load_record(project: Project, name: str) -> Record:
 
 
 def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
-    """The file of a record, and its checked content. Raises WorkflowError if the file is missing,
-    was edited, has another schema, or holds other tasks than its plan has.
-    """
+    """The file of a record, and its checked content."""
     path = project.records / f"{name}.json"
     if not path.is_file():
         raise WorkflowError(f"{path} does not exist. Make it with `ntpcompanion record {name}`.")

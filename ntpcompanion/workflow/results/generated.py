@@ -85,9 +85,7 @@ class RecordRow:
 
 
 def record_rows(project: Project, record: Callable[[str], Record]) -> list[RecordRow]:
-    """The records that are planned; `record(name)` loads one. Raises WorkflowError as
-    `read_stored`.
-    """
+    """The records that are planned; `record(name)` loads one."""
     rows = []
     for name, plan in read_plans(project).items():
         row = RecordRow(name, {}, queue=plan.queue)

@@ -26,10 +26,7 @@ class Paper(NamedTuple):
 
 
 def read_papers(project: Project) -> dict[str, Paper]:
-    """The entries of `book/references.bib` by key; those without title or authors show their key.
-
-    Raises WorkflowError with what BibTeX would not read.
-    """
+    """The entries of `book/references.bib` by key; its key stands for what one lacks."""
     path = project.book / "references.bib"
     if not path.is_file():
         return {}

@@ -85,8 +85,6 @@ def input_hashes(
 ) -> dict[str, str]:
     """SHA-256 of the content of every input that the front matter names, whatever its file or
     folder is called; of a record that of its results: who made or verified them moves no number.
-
-    Raises WorkflowError for a file that is missing, and for a record that was edited.
     """
     inputs = input_files(project, notebook, parameters)
     return {name: _content_hash(name, path) for name, path in inputs.items()}
@@ -101,9 +99,7 @@ def _content_hash(name: str, path: Path) -> str:
 def input_files(
     project: Project, notebook: Notebook, parameters: Mapping[str, object]
 ) -> dict[str, Path]:
-    """The files of the inputs and records that the front matter names. Raises WorkflowError naming
-    one that is missing.
-    """
+    """The files of the inputs and records that the front matter names."""
     files = {
         name: _input_path(project, name, parameters[name], notebook)
         for name in notebook.settings.get("inputs", [])
@@ -130,9 +126,6 @@ def other_files(
 ) -> dict[str, str]:
     """The digests of what a run read outside of its folder, its inputs left out; `read` is what its
     processes wrote down.
-
-    Raises WorkflowError if an input was not what the key says when it was read, or if a file is no
-    longer what it was: the outcome would be stored as if the present files had made it.
     """
     inputs = input_files(project, notebook, parameters)
     known = {

@@ -30,9 +30,6 @@ def entry_of(
 ) -> dict[str, Any]:
     """What a history keeps of the stored runs of a profile, which were made at a `commit`, as JSON:
     of each claim the value, error, replicates and verdict.
-
-    Raises WorkflowError for smoke runs, whose numbers are not results, and for runs on several
-    machines.
     """
     if profile == "smoke":
         raise WorkflowError(
@@ -65,7 +62,7 @@ def entry_of(
 
 def append_entry(project: Project, entry: Mapping[str, Any]) -> Path | None:
     """Write an entry into a file of its own; return it, or None if there is one with the same
-    values of the same machine and commit. Raises WorkflowError naming a file that is damaged.
+    values of the same machine and commit.
     """
     folder = project.book / "history"
     if any(_numbers(read_sealed(path)) == _numbers(entry) for path in folder.glob("*.json")):

@@ -65,7 +65,7 @@ class Job:
 
 def socket_folder() -> tempfile.TemporaryDirectory[str]:
     """A new private folder, removed after use: below the temporary one, or below `/tmp` where
-    TMPDIR is too long for sockets. Raises WorkflowError if neither will do.
+    TMPDIR is too long for sockets.
     """
     requested = tempfile.gettempdir()
     for above in (requested, "/tmp"):

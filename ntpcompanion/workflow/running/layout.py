@@ -56,8 +56,7 @@ def lay_out(
 ) -> Layout:
     """Copy to a new, emptied folder the files of packages and the `declared` files and folders of a
     run, each by its path below the root. `modules` are as `source_hashes` names them; an entry with
-    a colon stands for the public names of a package, whose stub is needed. Raises WorkflowError for
-    a file that cannot be read.
+    a colon stands for the public names of a package, whose stub is needed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -83,8 +82,6 @@ def lay_out(
 def contents(folder: Path) -> Iterator[tuple[str, str]]:
     """The files below a folder, those behind links too, and its empty folders: relative names in
     order, each with `EMPTY` or an empty text. A link to a folder that holds it is not followed.
-
-    Raises WorkflowError for a name that is not UTF-8.
     """
     for place, folders, names in walk_below(folder):
         folders.sort()
@@ -159,21 +156,13 @@ def _copy(source: Path, target: Path) -> str:
 
 
 def listed_files(project: Project, notebook: Notebook) -> dict[str, Path]:
-    """The files and folders under `files` in the front matter, by their paths below the root.
-    Raises WorkflowError as `files_below_root`.
-    """
+    """The files and folders under `files` in the front matter, by their paths below the root."""
     where = f"Notebook {notebook.name!r}: `files` in its front matter"
     return files_below_root(project, notebook.settings.get("files", []), where)
 
 
 def files_below_root(project: Project, names: Iterable[str], where: str) -> dict[str, Path]:
-    """The files and folders of these names, by their paths below the root.
-
-    Raises
-    ------
-    WorkflowError
-        a path that is missing, that leaves the project, or that is the project.
-    """
+    """The files and folders of these names, by their paths below the root."""
     listed = {}
     for listed_name in names:
         name, named = (

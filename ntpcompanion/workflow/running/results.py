@@ -70,9 +70,7 @@ class Result:
 
     @classmethod
     def load(cls, path: Path) -> "Result":
-        """Read and check the file. Raises WorkflowError if it is missing, damaged, or of another
-        schema.
-        """
+        """Read and check the file."""
         if not path.is_file():
             raise WorkflowError(f"{path} does not exist: the notebook has not been run.")
         data = read_sealed(path)
@@ -105,10 +103,7 @@ def outputs_digest(node: nbformat.NotebookNode) -> str:
 
 
 def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measurement]:
-    """All measurements among the outputs, in order.
-
-    Raises WorkflowError if `measure` would not make one of them, or if one claim comes twice.
-    """
+    """All measurements among the outputs, in order."""
     try:
         measurements = [Measurement.from_json(data) for data in _shown(node, MEASUREMENT_MIME)]
     except ValueError as error:

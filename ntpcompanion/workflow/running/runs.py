@@ -91,7 +91,7 @@ def chosen_runs(
     project: Project, profile: str, names: Sequence[str] = (), overrides: Sequence[str] = ()
 ) -> list[Run]:
     """The runs of the named notebooks (default: all) at a profile, with `-p` overrides like
-    `"seed=1"`. Raises WorkflowError for a profile, name or parameter that there is not.
+    `"seed=1"`.
     """
     check_profile(profile)
     known = find_notebooks(project)
@@ -105,7 +105,7 @@ def chosen_runs(
 
 def checked(run: Run) -> list[str]:
     """What the checks that the notebook's front matter names say of the run's parameters, for its
-    user. Raises WorkflowError where one rejects them.
+    user.
     """
     return run_checks(run.notebook.checks, [run.parameters], f"Notebook {run.notebook.name!r}")
 
@@ -161,7 +161,7 @@ def present_parts(run: Run, result: Result) -> KeyParts:
 
 
 def load_executed(path: Path) -> nbformat.NotebookNode:
-    """Read an executed notebook. Raises WorkflowError if it is missing or damaged."""
+    """Read an executed notebook."""
     try:
         node: nbformat.NotebookNode = nbformat.v4.reads(path.read_text(encoding="utf-8"))
         nbformat.validate(node)  # `nbformat.read` only logs what is invalid

@@ -57,13 +57,7 @@ class Undeclared:
         return self._sentences([*sorted(self.texts), *absent, *named_in(error)])
 
     def after_success(self, absent: Iterable[str], others: Iterable[str]) -> list[str]:
-        """What the code names although the run does not have it, and what was read elsewhere.
-
-        Raises
-        ------
-        WorkflowError
-            under CI, files outside of the project that no setting allows to be read.
-        """
+        """What the code names although the run does not have it, and what was read elsewhere."""
         paths = [text for text in sorted(self.texts) if "/" in text or Path(text).suffix]
         root, stranger = self.project.root, outside(self.allowed)
         strangers = [name for name in others if stranger(os.path.realpath(root / name))]

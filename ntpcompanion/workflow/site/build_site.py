@@ -30,9 +30,7 @@ from ntpcompanion.workflow.site.render import publish, render
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
-    """The stored results of runs by notebook. Raises WorkflowError naming each run that is stale,
-    and why.
-    """
+    """The stored results of runs by notebook."""
     faults = []
     for run in runs:
         reasons = stale_reasons(run)
@@ -61,7 +59,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     """Write every generated page of the book at a profile.
 
     The book profile is prepared in place. Any other is prepared in a copy: its output cannot reach
-    the book's folder. Raises WorkflowError with the faults of claims, pages and stored runs.
+    the book's folder.
     """
     claims = load_claims(project)
     notebooks = {run.notebook.name: run.notebook for run in runs}
@@ -98,8 +96,7 @@ def build_site(
     project: Project, runs: list[Run], profile: str, check: Callable[[], list[str]] = list
 ) -> Path:
     """Render the site of a profile from its stored results; its folder. `check` says, before the
-    site is published, which sources have changed. Raises WorkflowError with the faults of its
-    sources or of the site, and with what Jupyter Book complains of; the old site then stays.
+    site is published, which sources have changed.
     """
     source, marks, texts = prepare_pages(project, runs, profile)
     html = project.html(profile)

@@ -66,7 +66,7 @@ main()
 
 def render(project: Project, source: Path, html: Path) -> Path:
     """Build `source` (a book folder) with warnings as errors into a folder beside `html`, which is
-    returned; `publish` puts it in place. Raises WorkflowError with the warnings.
+    returned; `publish` puts it in place.
     """
     require_jupyter_book_1()
     output = doctrees(html).parents[1]  # Jupyter Book writes to OUTPUT/_build/html

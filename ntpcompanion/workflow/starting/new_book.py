@@ -24,10 +24,6 @@ TAKEN = {"book", "notebooks", "tests", TOOL}  # folders of the book, or what it 
 def new_book(folder: Path, package: str = PACKAGE) -> Path:
     """Make a book in a folder that is empty or not there yet, and return the folder: written beside
     that position under another name, and moved there when it is whole.
-
-    Raises WorkflowError for a folder that holds something, cannot be written, or has a name that
-    programs do not take; for an importable `package` that cannot have that name or would hide
-    another.
     """
     target = Path(os.path.abspath(folder.expanduser()))
     require_utf8(target)

@@ -29,7 +29,7 @@ Line = dict[str, Any]  # of the journal: an outcome with its key, parameters and
 
 @dataclass(frozen=True)
 class Options:
-    """How tasks are computed; none of it moves a number. Raises WorkflowError for no jobs.
+    """How tasks are computed; none of it moves a number.
 
     Fields
     ------
@@ -124,13 +124,6 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
     task whose process is killed is tried once more. One that fails, or is killed twice, is a line
     with its state and traceback, and the others go on; a campaign that needs all begins no more,
     and waits for those that run.
-
-    Raises
-    ------
-    WorkflowError
-        a task that failed where all are needed, a journal that cannot be written, a scheduler that
-        does not answer, a worker with other sources or data files, a data file that was changed
-        meanwhile.
     """
     # now, as the journal may have grown by a command that this one has waited for
     lines = campaign.finished(options)

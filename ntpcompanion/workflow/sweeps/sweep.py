@@ -101,12 +101,6 @@ def plan_sweep(
 ) -> Campaign:
     """Check everything that can be wrong with a sweep before it is started. With `notebooks` the
     executed ones are kept, with `retry` what failed is made again.
-
-    Raises
-    ------
-    WorkflowError
-        an unknown parameter; an empty grid; a value of another type or outside of its domain, or
-        that a check of the notebook rejects; a parameter that is fixed and varied.
     """
     if not grid:
         raise WorkflowError(
@@ -156,8 +150,7 @@ def read_sweep(
     retry: bool = False,
 ) -> Campaign:
     """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
-    `seeds` is `START:STOP`. Raises WorkflowError for a text that cannot be read, and as
-    `find_target` and `plan_sweep`.
+    `seeds` is `START:STOP`.
     """
     target = find_target(project, name, profile)
     axes = parse_assignments(grid, "--grid")
@@ -184,8 +177,6 @@ def parse_values(
     written as Python writes them: `'a,b','c'` or `[1,2],[3]`.
 
     `read` makes a value of a text; without `ranges` each value is a text, no range and no list.
-    Raises WorkflowError for no value at all, a step of zero, one value twice, and what Python would
-    write otherwise.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     values: Sequence[Any]

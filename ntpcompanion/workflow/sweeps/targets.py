@@ -63,9 +63,7 @@ def experiment_module(project: Project, name: str) -> str:
 
 
 def load_experiment(project: Project, name: str) -> ModuleType:
-    """Import an experiment of a book by its name. Raises WorkflowError for no such module, one that
-    fails on import, and one without `Plan`, `Result` or `run`.
-    """
+    """Import an experiment of a book by its name."""
     module = experiment_module(project, name)
     try:
         experiment = importlib.import_module(module)
@@ -90,7 +88,7 @@ def load_experiment(project: Project, name: str) -> ModuleType:
 
 
 def read_plan(experiment: ModuleType, point: dict[str, Any]) -> Any:
-    """The plan of a point. Raises WorkflowError with the faults of all fields if it is not one."""
+    """The plan of a point."""
     try:
         return experiment.Plan.from_json(point)
     except ValueError as error:
@@ -100,7 +98,7 @@ def read_plan(experiment: ModuleType, point: dict[str, Any]) -> Any:
 def declared_inputs(experiment: ModuleType, plan: Any) -> list[str]:
     """The files and folders that an experiment reads at a point: those under `FILES` of its module,
     and the values of the fields of its plan that `INPUTS` of its module lists, unless they name a
-    module that can be imported. Raises WorkflowError for a name that is not a field of the plan.
+    module that can be imported.
     """
     fields = getattr(experiment, "INPUTS", ())
     if unknown := [name for name in fields if not hasattr(plan, name)]:
@@ -198,9 +196,7 @@ class NotebookTarget:
         return points
 
     def check(self, points: list[Point]) -> None:
-        """Log what the checks that the front matter names say of the runs. Raises WorkflowError
-        where one rejects them.
-        """
+        """Log what the checks that the front matter names say of the runs."""
         variants = [point.parameters for point in points]
         where = f"Notebook {self.notebook.name!r}"
         for note in run_checks(self.notebook.checks, variants, where):
@@ -229,7 +225,7 @@ class ExperimentTarget:
         return field is not None and field.annotation is str
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
-        """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
+        """Read as plans."""
         experiment = load_experiment(self.project, self.name)
         module = experiment.__name__
         sources = source_hashes(f"import {module}", *self.project.packages)
@@ -253,8 +249,7 @@ Target = NotebookTarget | ExperimentTarget
 
 def find_target(project: Project, name: str, profile: str | None) -> Target:
     """The notebook or the experiment of that name; `notebooks/NAME` and `experiments/NAME` say
-    which where both have it. Raises WorkflowError for an unknown name or profile, a name of both,
-    and a profile for an experiment.
+    which where both have it.
     """
     folder, _, bare = name.rpartition("/")
     notebooks = notebook_paths(project) if folder in ("", "notebooks") else {}
@@ -294,8 +289,8 @@ def run_notebook(
     lifeline: Lifeline | None,
 ) -> Outcome:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
-    files that it read, and itself if it is to be kept. Raises WorkflowError with the message of the
-    runner, and NotDone if the run is not the one that was planned.
+    files that it read, and itself if it is to be kept. Raises NotDone if the run is not the one
+    that was planned.
     """
     project, place = project_here(project, place)
     known = find_notebooks(project)

@@ -87,7 +87,7 @@ def settings_of(project: Project) -> dict[str, str]:
 
 
 def package_folder(package: str) -> Path:
-    """The folder of an installed package. Raises WorkflowError if there is none."""
+    """The folder of an installed package."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise WorkflowError(f"the package {package!r} is not installed there")
