@@ -45,7 +45,8 @@ class Reading:
     ------
     tree
         as lists and texts, with the numbers of `references` where names are bound in modules.
-    references
+
+    References
         what each of these names is bound to.
     called
         of calls and decorators that run with the statement, the last part of the name and what it
