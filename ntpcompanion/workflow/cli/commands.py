@@ -42,9 +42,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def common(
-    version: Annotated[bool | None, VERSION] = None,
-) -> None:
+def common(version: Annotated[bool | None, VERSION] = None) -> None:
     """Options of no command."""
 
 

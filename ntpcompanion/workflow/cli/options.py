@@ -57,8 +57,7 @@ SummaryFile = Annotated[
     ),
 ]
 JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write findings and verdicts as JSON."),
+    Path | None, typer.Option("--json", metavar="FILE", help="Write findings and verdicts as JSON.")
 ]
 RecordName = Annotated[str | None, typer.Argument(help="An entry of book/records/plans.yml.")]
 Queue = Annotated[

@@ -136,11 +136,7 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
                 say(f"{_name(run)}: running, {cells} code cells")
 
         outcomes = runner.execute(
-            runs,
-            jobs=jobs,
-            force=force,
-            report=report,
-            ended=_show_outcome if plain else None,
+            runs, jobs=jobs, force=force, report=report, ended=_show_outcome if plain else None
         )
     for outcome in outcomes if not plain else ():
         _show_outcome(outcome)
