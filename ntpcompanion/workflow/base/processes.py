@@ -85,29 +85,10 @@ def run(
     """Start a program, wait for its end, and return what it wrote.
 
     It is ended, with all that it has started, if this function is left early: by Ctrl-C, by the
-    limit, or by what `each_line` raises.
-
-    Parameters
-    ----------
-    command
-        the program and its arguments.
-    environment, folder
-        its environment and current folder; by default those of this process.
-    lifeline
-        its standard input, if several programs are to end together; by default one of its own.
-    limit
-        seconds that it may take. A program that writes lines for `each_line` may take more: it is
-        read to its last line.
-    each_line
-        is given each line of its standard output as soon as it is written; `Ended.output` is empty
-        then.
-
-    Raises
-    ------
-    OSError
-        if the program cannot be started.
-    TimeoutError
-        if it has not ended within `limit` seconds.
+    limit, or by what `each_line` raises, which is given each line of its standard output as soon as
+    it is written (`Ended.output` is empty then). Without a `lifeline` it has one of its own. Raises
+    OSError if it cannot be started, and TimeoutError if it has not ended within `limit` seconds; a
+    program that writes lines is read to the last one.
     """
     with (
         contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,

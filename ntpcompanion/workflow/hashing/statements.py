@@ -39,34 +39,19 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 @dataclass(eq=False)
 class Reading:
-    """What a statement says.
+    """What a statement says."""
 
-    Fields
-    ------
-    tree
-        as lists and texts, with the numbers of `references` where names are bound in modules.
-
-    References
-        what each of these names is bound to.
-    called
-        of calls and decorators that run with the statement, the last part of the name and what it
-        is bound to.
-    handed
-        names of what is handed on, not called: a function of such a name may be introspected.
-    words, texts
-        every name and attribute; every text that is not a docstring.
-    outside, builtins
-        the parts of names of libraries; names that nothing seen here binds.
-    """
-
+    # as lists and texts, with the numbers of `references` where names are bound in modules
     tree: object = None
-    references: list[list[Bound]] = field(default_factory=list)
+    references: list[list[Bound]] = field(default_factory=list)  # what each of these is bound to
+    # of calls and decorators that run with the statement, the last part of the name, and the same
     called: list[tuple[str, list[Bound]]] = field(default_factory=list)
+    # what is handed on, not called: a function of such a name may be introspected
     handed: set[str] = field(default_factory=set)
-    words: set[str] = field(default_factory=set)
-    texts: list[str] = field(default_factory=list)
-    outside: set[str] = field(default_factory=set)
-    builtins: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)  # every name and attribute
+    texts: list[str] = field(default_factory=list)  # that are not docstrings
+    outside: set[str] = field(default_factory=set)  # the parts of names of libraries
+    builtins: set[str] = field(default_factory=set)  # names that nothing seen here binds
 
     def hash(self, labels: Sequence[str]) -> str:
         """SHA-256 of the tree and what stands for its references, equal for all versions of Python

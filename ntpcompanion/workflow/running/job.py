@@ -21,35 +21,18 @@ LONGEST = 80
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """A notebook to be executed.
+    """A notebook to be executed."""
 
-    Parameters
-    ----------
-    notebook
-        the notebook in the format of Jupyter (JSON), without outputs.
-    parameters
-        the values that papermill injects.
-    folder, import_path, readable
-        of the kernel, as `Start` has them.
-    fonts
-        a folder with the list of typefaces that Matplotlib has made on this machine.
-    cell_timeout
-        seconds that a cell may take; None: as long as it needs.
-    output
-        where the executed notebook is written.
-    sockets
-        a folder for the sockets of the kernel, and all that it keeps. The worker removes it, so
-        that it does not outlive a runner that was killed.
-    """
-
-    notebook: str
-    parameters: Mapping[str, object]
-    folder: str
+    notebook: str  # in the format of Jupyter (JSON), without outputs
+    parameters: Mapping[str, object]  # that papermill injects
+    folder: str  # this and the next two of the kernel, as `Start` has them
     import_path: list[str]
     readable: list[str]
-    fonts: str
-    cell_timeout: float | None
-    output: str
+    fonts: str  # a folder with the list of typefaces that Matplotlib has made on this machine
+    cell_timeout: float | None  # seconds that a cell may take
+    output: str  # where the executed notebook is written
+    # a folder for the sockets of the kernel, and all that it keeps. The worker removes it, so that
+    # it does not outlive a runner that was killed
     sockets: str
 
     def write(self, path: Path) -> list[str]:

@@ -29,23 +29,14 @@ Line = dict[str, Any]  # of the journal: an outcome with its key, parameters and
 
 @dataclass(frozen=True)
 class Options:
-    """How tasks are computed; none of it moves a number.
+    """How tasks are computed; none of it moves a number."""
 
-    Fields
-    ------
-    jobs
-        processes of this machine, one thread each; None: as many as cores and memory allow.
-    scheduler
-        the address of the scheduler of a cluster of Dask, whose workers run the tasks instead.
-    report, note
-        are given the numbers of tasks by state (`"kept"`: finished by an earlier command), whenever
-        they change, and sentences for the user.
-    """
-
-    jobs: int | None = None
-    scheduler: str | None = None
+    jobs: int | None = None  # processes of this machine; None: as many as cores and memory allow
+    scheduler: str | None = None  # of a cluster of Dask, whose workers run the tasks instead
+    # is given the numbers of tasks by state, whenever they change; "kept" are those of earlier
+    # commands
     report: Callable[[Mapping[str, int]], None] = lambda _: None
-    note: Note = lambda _: None
+    note: Note = lambda _: None  # is given sentences for the user
 
     def __post_init__(self) -> None:
         """Raises WorkflowError for fewer than one process."""

@@ -33,64 +33,6 @@ _RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)
 QUOTES, BRACKETS = ("'", '"'), ("[", "(", "{")
 
 
-def sweep(
-    name: str,
-    grid: Mapping[str, Sequence[Any]],
-    *,
-    fixed: Mapping[str, object] | None = None,
-    profile: str | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    notebooks: bool = False,
-    retry: bool = False,
-    out: Path | None = None,
-    project: Project | None = None,
-) -> "pd.DataFrame":
-    """Run a notebook or an experiment at every point of a grid; what it found as a tidy table.
-
-    Parameters
-    ----------
-    name, profile
-        a notebook of the project under a profile (by default `"book"`), or an experiment.
-    grid, fixed
-        the values of each parameter that is varied, of which every combination is a run, and values
-        of others that all runs share. Seeds are values of the parameter `seed`.
-    jobs, scheduler
-        as in `Options`: processes of this machine, or the address of a cluster of Dask.
-    notebooks, retry
-        keep the executed notebooks (the column `notebook` says where); run again what failed.
-    out
-        where the table is kept as a Parquet file; None: below `_build/sweeps`.
-    project
-        the checkout to work in; None: the one at or above the current folder.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per run and claim of a notebook (`claim`, `value`, `stderr`, `replicates`; where a
-        claim is about several numbers `values` and `stderrs`), or a row per run of an experiment
-        (the fields of its result); all parameters, and `run`, `state` (`"done"`, `"failed"`,
-        `"killed"`), `seconds`, `host`, `error`, `traceback`. A finished run is permanent: the same
-        call goes on after an interruption, and a larger grid runs only what is new.
-
-    Raises
-    ------
-    WorkflowError
-        as `plan_sweep` before anything is started, and as `run_sweep`.
-
-    Examples
-    --------
-    >>> table = sweep("mean", {"seed": range(10)}, profile="smoke")  # doctest: +SKIP
-    >>> table.groupby("claim")["value"].agg(["mean", "std"])  # doctest: +SKIP
-    """
-    import pandas as pd
-
-    options = Options(jobs, scheduler)
-    target = find_target(project or Project.find(), name, profile)
-    planned = plan_sweep(target, grid, fixed or {}, notebooks=notebooks, retry=retry)
-    return pd.read_parquet(run_sweep(planned, options, out))
-
-
 def plan_sweep(
     target: Target,
     grid: Mapping[str, Sequence[Any]],

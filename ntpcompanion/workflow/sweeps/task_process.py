@@ -127,18 +127,11 @@ def run_experiment(
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
     `notes` for its user. There is no notebook to `keep`.
 
-    `sources` are the hashes of the source files that the command has planned with, `settings` its
-    `settings_of`, `inputs` the files and folders that the experiment declares. The checkpoints
-    below `place`, and what was read so far, are used again after an interruption, by the same kind
-    of machine and with the same data files. Its process does not outlive the `lifeline`, or without
-    one this process.
-
-    Raises
-    ------
-    NotDone
-        the task failed; its process was killed; other sources or settings than were planned with.
-    WorkflowError
-        a declared file that is not there.
+    `sources` and `settings` are those that the command has planned with, `inputs` the files and
+    folders that the experiment declares. The checkpoints below `place` are used again after an
+    interruption, by the same kind of machine and with the same data files. Its process does not
+    outlive the `lifeline`, or this process. Raises NotDone if the task failed, its process was
+    killed, or something else was planned with.
     """
     present, place = project_here(project, place)
     task_folder = place / sha256(canonical_json(hardware()))[:8]

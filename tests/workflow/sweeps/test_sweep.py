@@ -20,7 +20,6 @@ from distributed import LocalCluster
 from tornado.ioloop import IOLoop
 
 from ntpcompanion.workflow.sweeps import cluster, executors, targets
-from ntpcompanion.workflow.sweeps.sweep import sweep
 from tests.drills.machine import POSIX
 from tests.drills.test_kills import kill, wait_for
 
@@ -123,7 +122,9 @@ def test_what_failed_is_made_again_on_request_and_after_an_edit_only(survey):
 
 def test_a_run_that_kills_its_process_is_a_row_and_the_rest_goes_on(importable):
     importable.write_experiment("fatal", FATAL)
-    table = sweep("fatal", {"n": [2, 1]}, jobs=1, project=importable.project)
+    file = importable.project.root / "fatal.parquet"
+    importable.command("sweep", "fatal", "--grid", "n=2,1", "-j1", "--out", str(file))
+    table = pd.read_parquet(file)
     assert list(table["state"]) == ["killed", "done"]
     assert table["error"][0].startswith("A process of the sweep was killed; the machine may be out")
     assert table["value"][1] == 1
