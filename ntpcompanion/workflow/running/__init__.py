@@ -7,8 +7,7 @@
 - `start`: its environment, the places that it may read besides, and what all runs have in common
 - `confine`: the program that closes all other places
 - `undeclared`: what a run asked for and did not declare, in sentences
-- `job`: what a worker receives, and what it says
-- `worker`: the process that executes one notebook with papermill, and bounds what is kept of it
+- `papermill_run`: one notebook executed with papermill, and what is kept of it
 - `kernel`: the kernel, without configuration of the user or the machine
 - `results`: the results file beside an executed notebook
 - `history`: the values of claims, kept for each build and machine

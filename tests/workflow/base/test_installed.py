@@ -30,10 +30,10 @@ def site(tmp_path, monkeypatch):
     (info / "RECORD").write_text("".join(lines) + "../../bin/lib,,\nlib-1.0.dist-info/RECORD,,\n")
     monkeypatch.setattr(sys, "path", [str(folder)])
     for name in CACHED:
-        getattr(installed, name).cache_clear()
+        getattr(provenance, name).cache_clear()
     yield folder
     for name in CACHED:
-        getattr(installed, name).cache_clear()
+        getattr(provenance, name).cache_clear()
 
 
 def state(name="lib"):

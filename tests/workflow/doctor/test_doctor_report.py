@@ -131,7 +131,7 @@ def test_a_kernel_that_imports_another_package_is_a_fault(tmp_path):
 
 @pytest.mark.parametrize(
     ("code", "words"),
-    [("import missing_thing", "missing_thing"), ("import time; time.sleep(100)", "within 4 s")],
+    [("import missing_thing", "missing_thing"), ("import time; time.sleep(100)", "4 seconds")],
 )
 def test_a_kernel_that_dies_or_never_answers_says_so(toy, monkeypatch, code, words):
     (toy.project.root / "comm.py").write_text(code)

@@ -97,14 +97,14 @@ def test_a_source_that_is_edited_during_a_build_ends_it_and_the_old_site_stays(b
 
 
 def test_a_source_that_is_edited_while_notebooks_run_ends_the_build(book, monkeypatch):
-    whole = runner._run_worker
+    whole = runner._in_kernel
 
     def edit_and_run(*arguments):
         book.edit("notebooks/words.md", "# Words", "# Other words")
         return whole(*arguments)
 
     book.edit("notebooks/words.md", "import measure", "import measure  # again")
-    monkeypatch.setattr(runner, "_run_worker", edit_and_run)
+    monkeypatch.setattr(runner, "_in_kernel", edit_and_run)
     output = book.command("build", code=1)
     assert "words.md was written while the book was built" in output
     assert not book.project.html("book").exists()

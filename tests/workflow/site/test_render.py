@@ -65,8 +65,10 @@ def test_what_is_published_is_what_the_table_of_contents_lists_with_its_mathjax(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake Jupyter Book is a shell script")
-def test_nothing_of_a_rendering_stays_open(toy, worker_that):
-    worker_that('echo "$PYTHONPATH"; echo "$3" >&2; exit 3')
+def test_nothing_of_a_rendering_stays_open(toy, tmp_path, monkeypatch):
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$PYTHONPATH"; echo "$3" >&2; exit 3\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     open_before = psutil.Process().num_fds()
     done = render._run_jupyter_book(["build"], toy.project)
     assert (done.code, done.output, done.errors) == (3, f"{toy.project.root}:{ROOT}\n", "build\n")
