@@ -26,6 +26,7 @@ import papermill
 from ipykernel.kernelspec import write_kernel_spec
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_client.manager import AsyncKernelManager
+from jupyter_core.utils import ensure_event_loop
 from nbclient.exceptions import CellTimeoutError, DeadKernelError
 from papermill.clientwrap import PapermillNotebookClient
 from papermill.engines import NBClientEngine, papermill_engines
@@ -124,6 +125,8 @@ def run_notebook(
             said.seek(0)
             shown = said.read()[-2000:]
             raise WorkflowError(f"no kernel has answered: {error}\n{shown}") from error
+        finally:
+            ensure_event_loop().close()  # of this thread, which nbclient has made
         read, peak = tracing.read_events(log), 0
         with contextlib.suppress(OSError, ValueError):  # of a kernel that was killed
             peak = int((scratch / "peak").read_text())

@@ -111,7 +111,8 @@ def test_scratch_files_are_removed_and_those_of_a_killed_run_too(instant, monkey
     ids=["raised", "no traceback"],
 )
 def test_how_a_run_failed_is_said(toy, monkeypatch, failure, words):
-    ran = Ran(None, Cells(number=1, source="f()"), 0, read_events(Path("none")), failure)
+    node = nbformat.v4.new_notebook()
+    ran = Ran(node, Cells(number=1, source="f()"), 0, read_events(Path("none")), failure)
     monkeypatch.setattr(runner, "_in_kernel", lambda *_: ran)
     heard = []
     outcome = toy.execute(names=["coin"], report=lambda run, *what: heard.append(what))["coin"]
