@@ -4,6 +4,7 @@ Import this module where a notebook is run: papermill takes half a second.
 """
 
 import contextlib
+import functools
 import importlib
 import os
 import shutil
@@ -91,46 +92,53 @@ def run_notebook(
     seconds. A cell may take `limit` seconds (None: as long as it needs), and `began` is given the
     number of each code cell.
     """
-    cells, failure = Cells(began), None
+    cells, peak = Cells(began), 0
     with socket_folder() as folder, tempfile.TemporaryFile("w+", errors="replace") as said:
         scratch, log = Path(folder), Path(folder, "log")
         manager, environment = _own_kernel(scratch, start, around, log)
-        # a kernel that cannot be started says why
+        settings = {"km": manager, "timeout": limit, "startup_timeout": patience}
         launch = {"env": environment, "stdin": lifeline.stdin, "stdout": said, "stderr": said}
         launch |= {"cwd": start.folder, "cleanup_kc": True}
-        settings = {"km": manager, "timeout": limit, "startup_timeout": patience}
         try:
-            executed = papermill.execute_notebook(
-                node,
-                None,
-                dict(parameters),
-                progress_bar=False,
-                kernel_name="python3",
-                engine_name=ENGINE,
-                make_client=lambda notebook: BoundedClient(notebook, cells, **settings),
-                launch=launch,
-            )
-            node = nbformat.reads(nbformat.writes(executed), as_version=4)  # as it will be read
-            outputs = [output for cell in code_cells(node) for output in cell.outputs]
-            if left := [output for output in outputs if output.output_type == "error"]:
-                # papermill takes `sys.exit()` for an early end that went well
-                failure = f"{left[0].ename}: the cell ended the notebook early", ""
-        except PapermillExecutionError as error:
-            failure = f"{error.ename}: {error.evalue}", "\n".join(error.traceback)
-        except CellTimeoutError:
-            failure = f"the cell ran longer than its limit of {limit:g} s", ""
-        except DeadKernelError:
-            failure = "the kernel died; the machine may be out of memory", ""
-        except RuntimeError as error:  # of nbclient: no kernel has answered
+            make_client = functools.partial(BoundedClient, cells=cells, **settings)
+            node, failure = _executed(node, parameters, make_client, launch, limit)
+        except RuntimeError as error:  # of nbclient: no kernel has answered, which says why
             said.seek(0)
             shown = said.read()[-2000:]
             raise WorkflowError(f"no kernel has answered: {error}\n{shown}") from error
         finally:
             ensure_event_loop().close()  # of this thread, which nbclient has made
-        read, peak = tracing.read_events(log), 0
         with contextlib.suppress(OSError, ValueError):  # of a kernel that was killed
             peak = int((scratch / "peak").read_text())
-    return Ran(node, cells, peak, read, failure)
+        return Ran(node, cells, peak, tracing.read_events(log), failure)
+
+
+def _executed(
+    node: nbformat.NotebookNode,
+    parameters: Mapping[str, object],
+    make_client: Callable[[Any], Any],
+    launch: dict[str, Any],
+    limit: float | None,
+) -> tuple[nbformat.NotebookNode, tuple[str, str] | None]:
+    """The executed notebook, and an error with its traceback if a cell raised, ran out of time, or
+    took its kernel down.
+    """
+    named = {"kernel_name": "python3", "engine_name": ENGINE, "progress_bar": False}
+    own = {"make_client": make_client, "launch": launch}
+    try:
+        executed = papermill.execute_notebook(node, None, dict(parameters), **named, **own)
+    except PapermillExecutionError as error:
+        return node, (f"{error.ename}: {error.evalue}", "\n".join(error.traceback))
+    except CellTimeoutError:
+        return node, (f"the cell ran longer than its limit of {limit:g} s", "")
+    except DeadKernelError:
+        return node, ("the kernel died; the machine may be out of memory", "")
+    node = nbformat.reads(nbformat.writes(executed), as_version=4)  # as it will be read
+    outputs = [output for cell in code_cells(node) for output in cell.outputs]
+    if left := [output for output in outputs if output.output_type == "error"]:
+        # papermill takes `sys.exit()` for an early end that went well; the cells below were not run
+        return node, (f"{left[0].ename}: the cell ended the notebook early", "")
+    return node, None
 
 
 def _own_kernel(

@@ -132,21 +132,21 @@ def test_what_a_cell_leaves_running_is_not_waited_for(toy):
 
 
 def test_cut_ends_what_was_started(toy):
-    pids = toy.project.root / "pids"
-    place = tuple(pids.parts)  # not as one text, which would be the name of a place
-    code = f"import os, pathlib, time\npids = pathlib.Path(*{place})\n"
-    code += "_ = pids.write_text(f'{os.getpid()} {os.getppid()}\\n')\ntime.sleep(600)\n"
+    pid = toy.project.root / "pid"
+    place = tuple(pid.parts)  # not as one text, which would be the name of a place
+    code = f"import os, pathlib, time\npid = pathlib.Path(*{place})\n"
+    code += "_ = pid.write_text(f'{os.getpid()}\\n')\ntime.sleep(600)\n"
     toy.edit("notebooks/coin.md", "from toypkg.half", f"{code}from toypkg.half")
     found = []
     with Lifeline() as lifeline:
         options = {"names": ["coin"], "lifeline": lifeline}
         thread = threading.Thread(target=lambda: found.append(toy.execute(**options)["coin"]))
         thread.start()
-        wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"))
         lifeline.cut()
         thread.join(LIMIT)
     assert found[0].status == "failed"
-    wait_for(lambda: all(ended(int(pid)) for pid in pids.read_text().split()))
+    wait_for(lambda: ended(int(pid.read_text())))
 
 
 def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatch):
