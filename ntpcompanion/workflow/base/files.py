@@ -10,20 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.tracing import state_of
 
 
 def sha256(data: bytes | str) -> str:
     """Hexadecimal SHA-256 of bytes, or of a text in UTF-8."""
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
-
-
-def hash_of(path: Path) -> str:
-    """SHA-256 of a file, or a word where there is none."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return "missing"
 
 
 def search_path(folders: Iterable[Path | str]) -> str:
@@ -222,4 +214,4 @@ def digest_of(paths: Iterable[Path]) -> str:
             if file.is_file()
         }
     )
-    return sha256(canonical_json([[str(file), hash_of(file)] for file in files]))
+    return sha256(canonical_json([[str(file), state_of(file)] for file in files]))

@@ -22,8 +22,9 @@ from typing import Any, NotRequired, TypedDict
 
 import psutil
 
-from ntpcompanion.workflow.base.files import canonical_json, hash_of, sha256
+from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.tracing import state_of
 
 
 class Hardware(TypedDict):
@@ -167,7 +168,7 @@ def _edited(distribution: Any, files: Iterable[tuple[str, ...]]) -> dict[str, st
         if size != str(state.st_size) or state.st_mtime > installed + INSTALLING:
             kind, _, expected = digest.partition("=")
             if not kind or _record_hash(path, kind) != expected:
-                edited[file] = hash_of(Path(path))
+                edited[file] = state_of(Path(path))
     return edited
 
 

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import package_parents
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import hash_of, read_input, sha256, walk_below
+from ntpcompanion.workflow.base.files import read_input, sha256, walk_below
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 
 SOURCES = (".py", ".pyi", ".pyc")
@@ -48,7 +49,7 @@ class Layout:
             for name, digest in contents(self.folder)
             if digest != EMPTY and "__pycache__" not in name.split("/")
         ]
-        return [name for name in below if self.files.get(name) != hash_of(self.folder / name)]
+        return [name for name in below if self.files.get(name) != state_of(self.folder / name)]
 
 
 def lay_out(
@@ -152,7 +153,7 @@ def _copy(source: Path, target: Path) -> str:
             f"{source} cannot be copied for the run: {error.strerror or error}. Correct its "
             "permissions, or free some space."
         ) from error
-    return hash_of(target)
+    return state_of(target)
 
 
 def listed_files(project: Project, notebook: Notebook) -> dict[str, Path]:
@@ -188,7 +189,7 @@ def file_digests(paths: Mapping[str, Path]) -> dict[str, str]:
     digests = {}
     for name, place in paths.items():
         for below, kind in contents(place) if place.is_dir() else [("", "")]:
-            digests[Path(name, below).as_posix()] = kind or hash_of(place / below)
+            digests[Path(name, below).as_posix()] = kind or state_of(place / below)
     return digests
 
 

@@ -32,6 +32,8 @@ SYSTEM = (
     "/dev", "/run", "/nix", "/gnu", "/snap", "/var/lib", "/var/cache/fontconfig", "/System",
     "/Library",
 )  # fmt: skip
+RUNNING = Path(ntpcompanion.__file__).resolve().parent
+_ONE_MAKES_FONTS = threading.Lock()
 # not imported: it would load the kernel here
 KERNEL = Path(__file__).with_name("kernel.py")
 # what every interpreter runs at its start, with the modules `tracing` and `kernel` beside it
@@ -110,11 +112,6 @@ def others(import_path: Iterable[str], root: Path) -> list[str]:
     ]
 
 
-RUNNING = Path(ntpcompanion.__file__).resolve().parent
-MAKE_FONTS = "import matplotlib.font_manager"
-_ONE_MAKES_FONTS = threading.Lock()
-
-
 @dataclass(frozen=True)
 class Surroundings:
     """What is the same for all runs of a command: the environment of workers, the folders of code
@@ -152,5 +149,6 @@ def _fonts(project: Project) -> Path:
         if not list(folder.glob("fontlist*.json")):
             folder.mkdir(parents=True, exist_ok=True)
             environment = {**clean_environment(project), "MPLCONFIGDIR": str(folder)}
-            run([sys.executable, "-P", "-c", MAKE_FONTS], environment=environment)
+            program = "import matplotlib.font_manager"
+            run([sys.executable, "-P", "-c", program], environment=environment)
     return folder

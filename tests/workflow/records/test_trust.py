@@ -7,8 +7,9 @@ from concurrent.futures import Future
 import pytest
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import checksum, hash_of, read_sealed, write_sealed
+from ntpcompanion.workflow.base.files import checksum, read_sealed, write_sealed
 from ntpcompanion.workflow.base.provenance import hardware
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record, read_stored
 from ntpcompanion.workflow.records.show import show_record
@@ -83,7 +84,7 @@ def test_tasks_that_have_read_another_data_file_are_made_again(scaled):
     path = make_record(scaled.project, "scaled", Options(jobs=1, note=notes.append))
     assert values(path) == [[100.0, 1], [200.0, 1], [300.0, 1], [400.0, 1]]
     assert "{'n': 1} was made with another content of data.csv" in notes[0]
-    assert read_sealed(path)["inputs"] == {"data.csv": hash_of(data)}
+    assert read_sealed(path)["inputs"] == {"data.csv": state_of(data)}
     assert load_record(scaled.project, "scaled").outdated == []
     data.write_text("10")
     assert load_record(scaled.project, "scaled").outdated == ["data.csv"]
@@ -125,7 +126,7 @@ def journal(toy):
 
 
 def test_a_line_names_what_does_not_fit(journal, toy):
-    text = hash_of(toy.project.root / "words.txt")
+    text = state_of(toy.project.root / "words.txt")
     assert journal(read={"words.txt": text}) == ""
     assert "with another content of words.txt" in journal(read={"words.txt": "0"})
     assert "with another content of gone.csv" in journal(read={"gone.csv": text})
@@ -157,7 +158,7 @@ def test_data_files_that_differ_where_a_task_ran_are_named(scaled, monkeypatch, 
 
     monkeypatch.setattr(campaign, "executor_for", elsewhere)
     assert len(rows(1)) == 1
-    read["data.csv"] = hash_of(scaled.project.root / "data.csv")
+    read["data.csv"] = state_of(scaled.project.root / "data.csv")
     assert len(rows(2)) == 1
     read["data.csv"] = "0"
     with pytest.raises(
