@@ -20,12 +20,12 @@ from packaging.version import Version
 
 import ntpcompanion
 from ntpcompanion.settings import FILE
-from ntpcompanion.workflow.base.environment import package_parents, running
+from ntpcompanion.workflow.base.environment import clean_environment, package_parents, running
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import BROWSERS, Lifeline, find_browser, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.cells import code_cells
-from ntpcompanion.workflow.running.start import Start, surroundings_of
+from ntpcompanion.workflow.running.start import Start, Surroundings
 from ntpcompanion.workflow.site.render import require_jupyter_book_1
 
 LIMIT = 60  # seconds for a program that is asked: several times what one takes from a cold disk
@@ -196,7 +196,8 @@ def kernel(project: Project) -> Iterator[Check]:
     node = nbformat.v4.new_notebook(cells=[cell])
     import_path = (*map(str, package_parents(project)), *running())
     with tempfile.TemporaryDirectory(prefix="ntp-") as folder, Lifeline() as lifeline:
-        start, around = Start(import_path, (), folder), surroundings_of(project)
+        start = Start(import_path, (), folder)
+        around = Surroundings(clean_environment(project), (), (), fonts=Path(folder))
         try:
             ran = run_notebook(
                 node, {}, start, around, limit=LIMIT, lifeline=lifeline, patience=LIMIT
