@@ -187,7 +187,6 @@ def sweep(
     profile: options.NotebookProfile = None,
     jobs: options.Processes = None,
     scheduler: options.Scheduler = None,
-    notebooks: options.KeepNotebooks = False,
     retry: options.Retry = False,
     out: options.TableFile = None,
 ) -> None:
@@ -201,7 +200,6 @@ def sweep(
         seeds=seeds,
         fixed=parameter or [],
         profile=profile,
-        notebooks=notebooks,
         retry=retry,
     )
     terminal.run_planned(planned, jobs, scheduler, out)

@@ -92,9 +92,6 @@ Shared = Annotated[
 NotebookProfile = Annotated[
     str | None, typer.Option(help="Of a notebook: smoke, book or paper (default: book).")
 ]
-KeepNotebooks = Annotated[
-    bool, typer.Option("--notebooks", help="Keep each executed notebook, too.")
-]
 Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed in an earlier sweep.")]
 TableFile = Annotated[
     Path | None, typer.Option(metavar="FILE.parquet", help="Where to write the table.")

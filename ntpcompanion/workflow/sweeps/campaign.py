@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import as_json, checksum, write_atomically
+from ntpcompanion.workflow.base.files import as_json, checksum
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from ntpcompanion.workflow.sweeps.executors import Note, Outcome, as_completed, executor_for
 from ntpcompanion.workflow.sweeps.targets import Point, Target
@@ -51,14 +51,13 @@ DEFAULT = Options()
 class Campaign:
     """Points that are planned and checked, and the journal in which each finished task is kept.
 
-    With `notebooks` a task is not finished without its executed notebook, with `retry` not if it
-    failed. With `needs_all` no task begins after one that failed.
+    With `retry` a task is not finished if it failed, with `needs_all` none begins after one that
+    failed.
     """
 
     target: Target
     points: list[Point]
     journal: Path
-    notebooks: bool = False
     retry: bool = False
     needs_all: bool = False
 
@@ -66,17 +65,13 @@ class Campaign:
         """Where the task of a point keeps what it resumes from."""
         return self.journal.with_suffix("") / point.key[:16]
 
-    def page(self, point: Point) -> Path:
-        """Where the executed notebook of a point is kept."""
-        return self.folder(point).with_suffix(".ipynb")
-
     def finished(self, options: Options = DEFAULT) -> dict[str, Line]:
         """The lines of the journal that answer for some of the points, by key; of several the last.
 
         A line that does not fit the data files of the project and, unless a cluster runs the tasks,
         this machine is left out, so that its task is run again: a sentence for each is noted.
         """
-        points, digest = {point.key: point for point in self.points}, self.present_digests()
+        points, digest = {point.key for point in self.points}, self.present_digests()
         finished, left_out = {}, {}
         for line in read_journal(self.journal):
             if (key := line["key"]) not in points:
@@ -91,12 +86,8 @@ class Campaign:
         if more := len(sentences[SHOWN:]):
             text = f"{self.journal.name}: {more} more lines do not fit. Their tasks are run again."
             options.note(text)
-        return {key: line for key, line in finished.items() if self._answers(line, points[key])}
-
-    def _answers(self, line: Line, point: Point) -> bool:
-        if line["state"] != "done":
-            return line["state"] == "failed" and not self.retry
-        return not self.notebooks or self.page(point).is_file()
+        states = {"done"} if self.retry else {"done", "failed"}
+        return {key: line for key, line in finished.items() if line["state"] in states}
 
     def present_digests(self) -> Callable[[str], str]:
         """The digests that data files have now."""
@@ -138,7 +129,7 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
 
 def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line]) -> None:
     """Run the tasks without a line, and add their lines as they end."""
-    keep, points = campaign.notebooks, {point.key: point for point in campaign.points}
+    points = {point.key: point for point in campaign.points}
     missing = [point for key, point in points.items() if key not in lines]
     states = Counter(kept=len(lines), done=0, failed=0, killed=0)
     faults: list[str] = []
@@ -152,8 +143,7 @@ def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line
     if not missing:
         return
     tasks = [
-        replace(point, call=partial(point.call, place=campaign.folder(point), keep=keep))
-        for point in missing
+        replace(point, call=partial(point.call, place=campaign.folder(point))) for point in missing
     ]
     note_once = cache(options.note)  # all tasks may have the same to say
     running = executor_for(len(tasks), options.jobs, options.scheduler)
@@ -199,8 +189,6 @@ def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -
     """The line of a task, when it is in the journal. One that was killed is only reported: the next
     command tries it again.
     """
-    if (page := outcome.pop("page")) is not None:
-        write_atomically(campaign.page(point), page)
     line = {"key": point.key, "parameters": point.parameters, **outcome}
     if line["state"] != "killed":
         line = append(journal, line)

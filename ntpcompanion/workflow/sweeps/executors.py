@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 # What became of a task: its `state` is "done", "failed" (it raised), "killed" (its process ended)
 # or "rejected" (by a worker with other sources). `read` are the digests of the data files that it
-# has read, `notes` are for the user, `page` is the text of an executed notebook. `error` is one
+# has read, `notes` are for the user. `error` is one
 # line and `traceback` all of them; `seconds` is the time of computing on `host`, a machine with
 # that `hardware`.
 Outcome = dict[str, Any]
 # what a task has not to say; without one, a task has no `result`
-SILENT: Outcome = {"result": None, "read": {}, "page": None, "error": "", "traceback": ""}
+SILENT: Outcome = {"result": None, "read": {}, "error": "", "traceback": ""}
 Call = Callable[..., Outcome]
 Note = Callable[[str], None]
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model

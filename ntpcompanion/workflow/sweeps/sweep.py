@@ -38,11 +38,10 @@ def plan_sweep(
     grid: Mapping[str, Sequence[Any]],
     fixed: Mapping[str, object],
     *,
-    notebooks: bool = False,
     retry: bool = False,
 ) -> Campaign:
-    """Check everything that can be wrong with a sweep before it is started. With `notebooks` the
-    executed ones are kept, with `retry` what failed is made again.
+    """Check everything that can be wrong with a sweep before it is started. With `retry`
+    what failed is made again.
     """
     if not grid:
         raise WorkflowError(
@@ -55,7 +54,7 @@ def plan_sweep(
     points = target.points(grid_tasks(fixed, grid))
     target.check(points)
     journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
-    return Campaign(target, points, journal, notebooks, retry)
+    return Campaign(target, points, journal, retry)
 
 
 def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = None) -> Path:
@@ -70,10 +69,6 @@ def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = 
         raise WorkflowError(f"`--out {out}` must end in .parquet: the table is a Parquet file.")
     with target.project.lock(f"sweep-{target.name}"):
         lines = compute(planned, options)
-    if planned.notebooks:
-        pages = map(planned.page, planned.points)
-        notebooks = [str(page) if page.is_file() else None for page in pages]
-        lines = [line | {"notebook": page} for line, page in zip(lines, notebooks, strict=True)]
     libraries = target.project.settings.libraries
     about = {"name": target.name, "made": now(), "versions": versions(libraries)}
     write_table(make_table(lines, about, of_claims=target.of_claims), path)
@@ -88,7 +83,6 @@ def read_sweep(
     seeds: str | None = None,
     fixed: Sequence[str] = (),
     profile: str | None = None,
-    notebooks: bool = False,
     retry: bool = False,
 ) -> Campaign:
     """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
@@ -108,7 +102,7 @@ def read_sweep(
         values["seed"] = parse_values(seeds, partial(target.read, "seed"), "--seeds")
     shared = parse_assignments(fixed, "-p")
     fixed_values = {name: target.read(name, text) for name, text in shared.items()}
-    return plan_sweep(target, values, fixed_values, notebooks=notebooks, retry=retry)
+    return plan_sweep(target, values, fixed_values, retry=retry)
 
 
 def parse_values(
@@ -214,7 +208,7 @@ def _rows(number: int, line: Mapping[str, Any], of_claims: bool) -> list[dict[st
     taken = {*COLUMNS, *OF_CLAIMS} if of_claims else set(COLUMNS)
     parameters, result = line["parameters"], line["result"]
     before = {"run": number, "state": line["state"], **_prefixed("parameter", parameters, taken)}
-    after = {name: line[name] for name in (*COLUMNS[2:], "notebook") if name in line}
+    after = {name: line[name] for name in COLUMNS[2:]}
     rows: list[dict[str, Any]] = [{}]
     if result is not None and of_claims:
         rows = _claims(result["claims"]) or rows

@@ -146,8 +146,8 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Point:
     """One run of a campaign: what was given, all parameters, a hash of everything that decides its
-    numbers, and what makes its outcome, given a `place` for its files, whether to `keep` the
-    executed notebook, and a `lifeline` that its processes must not outlive (None on a cluster).
+    numbers, and what makes its outcome, given a `place` for its files and a `lifeline` that its
+    processes must not outlive (None on a cluster).
     """
 
     overrides: dict[str, Any]
@@ -285,11 +285,10 @@ def run_notebook(
     key: str,
     *,
     place: Path,
-    keep: bool,
     lifeline: Lifeline | None,
 ) -> Outcome:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
-    files that it read, and itself if it is to be kept. Raises NotDone if the run is not the one
+    files that it read. Raises NotDone if the run is not the one
     that was planned.
     """
     project, place = project_here(project, place)
@@ -311,7 +310,6 @@ def run_notebook(
         return {
             "result": {"claims": [item.to_json() for item in result.measurements]},
             "read": result.key_parts[FILES_READ],
-            "page": run.page.read_text(encoding="utf-8") if keep else None,
         }
     finally:
         shutil.rmtree(place, ignore_errors=True)

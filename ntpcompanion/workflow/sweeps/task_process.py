@@ -121,11 +121,10 @@ def run_experiment(
     point: dict[str, Any],
     *,
     place: Path,
-    keep: bool = False,
     lifeline: Lifeline | None = None,
 ) -> Outcome:
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
-    `notes` for its user. There is no notebook to `keep`.
+    `notes` for its user.
 
     `sources` and `settings` are those that the command has planned with, `inputs` the files and
     folders that the experiment declares. The checkpoints below `place` are used again after an
