@@ -42,7 +42,6 @@ def require_utf8(path: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files below a folder, those below linked folders too."""
     for place, _, names in walk_below(folder):
         yield from (path for name in names if (path := place / name).is_file())
 
@@ -112,7 +111,6 @@ def as_json(value: object) -> object:
 
 
 def read_json(path: Path) -> object:
-    """The content of a JSON file."""
     try:
         return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_reject)
     except OSError as error:
@@ -170,7 +168,6 @@ def write_bytes_atomically(path: Path, data: bytes) -> bool:
 
 
 def write_sealed(path: Path, data: Mapping[str, object]) -> None:
-    """Write `data` as indented JSON with a `checksum` of the rest."""
     sealed = {**data, "checksum": checksum(data)}
     write_atomically(path, json.dumps(sealed, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 

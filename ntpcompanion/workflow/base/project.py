@@ -62,12 +62,10 @@ class Project:
 
     @property
     def packages(self) -> tuple[Path, ...]:
-        """The folders of all packages whose sources count."""
         return (self.package, *self.others)
 
     @property
     def experiments(self) -> str:
-        """The full name of the package of the experiments."""
         return self.settings.experiments or f"{self.package.name}.experiments"
 
     def require_own_package(self) -> None:

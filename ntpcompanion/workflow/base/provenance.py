@@ -61,7 +61,6 @@ def versions(libraries: tuple[str, ...]) -> dict[str, str]:
 
 
 def usable_cores() -> int:
-    """The cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
@@ -83,7 +82,6 @@ def hardware() -> Hardware:
 
 
 def hardware_line(hardware: Hardware) -> str:
-    """The hardware in a few words."""
     gpu = f", {hardware['gpu']}" if "gpu" in hardware else ""
     return f"{hardware['processor']}, {hardware['cores']} cores{gpu}"
 
@@ -173,7 +171,6 @@ def _edited(distribution: Any, files: Iterable[tuple[str, ...]]) -> dict[str, st
 
 
 def _record_hash(path: str, kind: str) -> str:
-    """The hash of a file as a RECORD has it."""
     with open(path, "rb") as file:
         digest = hashlib.file_digest(file, kind).digest()
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
@@ -181,7 +178,6 @@ def _record_hash(path: str, kind: str) -> str:
 
 @cache
 def owners() -> dict[str, list[str]]:
-    """The distributions that an import name may come from."""
     return dict(metadata.packages_distributions())
 
 
@@ -191,7 +187,6 @@ def distributions_of(modules: Iterable[str]) -> set[str]:
 
 
 def editable_folders() -> list[str]:
-    """The folders of packages that were installed to be edited."""
     notes = [path for place in map(Path, sys.path) for path in place.glob("*-info/direct_url.json")]
     contents = [json.loads(path.read_text(encoding="utf-8")) for path in notes]
     return [

@@ -47,7 +47,6 @@ class Card:
 
     @property
     def printed(self) -> str:
-        """The paper's own value."""
         value = self.judged.claim.paper_value
         return powers(f"{value:.12g}") if isinstance(value, float) else str(value)
 
@@ -61,7 +60,6 @@ class Card:
 
     @property
     def values(self) -> str:
-        """All values."""
         return powers(show(self.measurement, shown=None))
 
     @property
@@ -109,7 +107,6 @@ class Ending:
 
     @property
     def command(self) -> str:
-        """The command that repeats the page."""
         result = self.result
         profile = "" if result.profile == "book" else f" --profile {result.profile}"
         return f"ntpcompanion execute {shlex.quote(result.notebook)}{profile}"

@@ -70,12 +70,10 @@ class Report:
         return list(dict.fromkeys(filter(None, map(self.advice_on, self.faults))))
 
     def advice_on(self, finding: Finding) -> str:
-        """What to do about a finding; empty where its text says it."""
         return ADVICE.get(finding.kind, "").format(profile=self.profile)
 
 
 def check_results(project: Project, results: Mapping[str, Result], profile: str) -> Report:
-    """Compare stored results with the baseline of the profile."""
     stored = read_baseline(project.baseline(profile))
     return make_report(load_claims(project), results, stored, profile)
 
@@ -93,7 +91,6 @@ def accept(project: Project, results: Mapping[str, Result], profile: str) -> Pat
 def make_report(
     claims: Mapping[str, Claim], results: Mapping[str, Result], stored: Baselines, profile: str
 ) -> Report:
-    """The report of a comparison of runs with stored values."""
     items = [item for result in results.values() for item in result.measurements]
     judged = judged_claims(claims, items, profile)
     before = [stored.get(input_key(result), {}) for result in results.values()]

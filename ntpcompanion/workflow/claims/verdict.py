@@ -102,7 +102,6 @@ class JudgedClaim:
 
     @property
     def row(self) -> str:
-        """The id of its row in the ledger."""
         return self.anchor.replace("claim-", "row-", 1)
 
     @property

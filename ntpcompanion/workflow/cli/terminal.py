@@ -103,7 +103,6 @@ def say(*lines: str, console: Console | None = None) -> None:
 
 @sentences
 def show_version() -> NoReturn:
-    """Print the versions of the package and of Python, and stop."""
     say(f"ntpcompanion {ntpcompanion.__version__}, Python {platform.python_version()}")
     raise typer.Exit
 
@@ -206,7 +205,6 @@ def _states(counts: Mapping[str, int]) -> str:
 def record(
     project: Project, name: str, jobs: int | None, scheduler: str | None, verify: int | None
 ) -> None:
-    """Make a record behind a progress bar, or run `verify` of its tasks again."""
     with computing(name, jobs, scheduler) as (options, _):
         if verify is None:
             message = f"Wrote {make_record(project, name, options)}"
@@ -221,7 +219,6 @@ def record(
 
 
 def miniature(project: Project, name: str) -> None:
-    """Try a plan of the queue; say how long it took."""
     with computing(name, 1, None) as (options, _):
         seconds = try_miniature(project, name, options)
     say(f"The miniature of {name!r} took {seconds:.0f} s; nothing is kept.")
@@ -230,7 +227,6 @@ def miniature(project: Project, name: str) -> None:
 def run_planned(
     planned: campaign.Campaign, jobs: int | None, scheduler: str | None, out: Path | None
 ) -> None:
-    """Run a sweep behind a progress bar, and say how its runs ended."""
     words = planned_in_words(planned, campaign.Options(jobs, scheduler))
     say(words, console=Console(stderr=True))
     with computing(planned.target.name, jobs, scheduler) as (options, present):
@@ -239,7 +235,6 @@ def run_planned(
 
 
 def show_states(runs: Iterable[Run]) -> None:
-    """A table of notebooks: what a run of each would do, and what the last one took."""
     table = Table("notebook", "state", "seconds", "claims measured", "title")
     for run in runs:
         table.add_row(run.notebook.name, *_state(run), run.notebook.title)
@@ -247,7 +242,6 @@ def show_states(runs: Iterable[Run]) -> None:
 
 
 def show_reasons(run: Run) -> None:
-    """Why a run would be made again, or that it is up to date."""
     name, reasons = _name(run), stale_reasons(run)
     if not reasons:
         parts = present_parts(run, Result.load(run.results))

@@ -63,7 +63,6 @@ def examine(project: Project) -> list[Check]:
 
 
 def machine(project: Project) -> Iterator[Check]:
-    """The folders of a project, disk and browser."""
     yield judged("place", project.require_usable, f"{project.root} can be worked in")
     for folder in (project.build, Path(tempfile.gettempdir())):
         existing = next(each for each in (folder, *folder.parents) if each.exists())
@@ -76,7 +75,6 @@ def machine(project: Project) -> Iterator[Check]:
 
 
 def check_disk(where: Path, free: int) -> Check:
-    """Bytes that are free for files below a folder."""
     result = f"{free / 2**30:.1f} GiB free below {where}"
     if free >= DISK_WANTED:
         return Check("disk", "ok", result)
@@ -133,7 +131,6 @@ def install(project: Project) -> str:
 
 
 def check_python(running: str, needed: str) -> Check:
-    """The version of the interpreter against `requires-python`."""
     result = f"{running}, {sys.executable}"
     if SpecifierSet(needed).contains(running, prereleases=True):
         return Check("Python", "ok", result)
@@ -176,7 +173,6 @@ def check_pins(lines: Iterable[str], file: str, again: str) -> Check:
 
 
 def _applying(texts: Iterable[str]) -> list[tuple[Requirement, str | None]]:
-    """The requirements of this machine, each with the installed version."""
     asked = map(Requirement, texts)
     return [(r, _version_of(r.name)) for r in asked if not r.marker or r.marker.evaluate()]
 

@@ -64,7 +64,6 @@ def _same_scope(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
 
 
 def imports_within(node: ast.AST, *, in_functions: bool = True) -> Iterator[Import]:
-    """What all import statements in a node bind."""
     if isinstance(node, ast.Import | ast.ImportFrom):
         yield from imports_of(node)
     elif in_functions or not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
@@ -73,7 +72,6 @@ def imports_within(node: ast.AST, *, in_functions: bool = True) -> Iterator[Impo
 
 
 def imports_of(node: ast.Import | ast.ImportFrom) -> Iterator[Import]:
-    """What one import statement binds."""
     if isinstance(node, ast.Import):
         for alias in node.names:
             first = alias.name.partition(".")[0]
@@ -112,19 +110,16 @@ def parts_of(node: ast.AST) -> tuple[str, ...]:
 
 
 def arguments_of(arguments: ast.arguments) -> set[str]:
-    """The names of all arguments of a function."""
     several = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
     return {each.arg for each in (*several, arguments.vararg, arguments.kwarg) if each}
 
 
 def is_documented(body: list[ast.stmt]) -> bool:
-    """Whether a body begins with a docstring."""
     value = getattr(body[0], "value", None) if body and isinstance(body[0], ast.Expr) else None
     return isinstance(value, ast.Constant) and isinstance(value.value, str)
 
 
 def not_python(path: Path, error: BaseException) -> WorkflowError:
-    """The sentence for a file that cannot be parsed."""
     reason = str(error).replace("<unknown>", path.name) or type(error).__name__
     return WorkflowError(
         f"{path} is not Python, so nothing that imports it can run: {reason}. Fix the file."

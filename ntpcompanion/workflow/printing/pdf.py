@@ -81,7 +81,6 @@ def _print(source: Path, target: Path, browser: str) -> None:
 
 
 def join(parts: Mapping[Path, Path]) -> PdfWriter:
-    """The PDFs of pages of HTML as one, in this order."""
     writer, sources = PdfWriter(), []
     places: Destinations = {}
     for source, path in parts.items():

@@ -178,7 +178,6 @@ def _drawn(data: dict[str, Any], draw: str, count: int) -> list[int]:
 
 
 def _tolerances(project: Project, data: dict[str, Any]) -> Tolerances:
-    """Those that the plan of a record names."""
     plan, name = same_plan(project, data), data["name"]
     if plan is None:
         raise WorkflowError(

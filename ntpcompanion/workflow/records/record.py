@@ -69,7 +69,6 @@ class Plan(BaseModel, extra="forbid"):
 
 
 def read_plans(project: Project) -> dict[str, Plan]:
-    """The plans by name."""
     path = project.records / "plans.yml"
     return dict(_plans(read_text(path), str(path))) if path.is_file() else {}
 
@@ -88,7 +87,6 @@ def _plans(text: str, where: str) -> Mapping[str, Plan]:
 
 
 def plan_of(project: Project, name: str) -> Plan:
-    """The plan of that name."""
     plans = read_plans(project)
     name = known_as(name, plans)
     if name not in plans:
@@ -179,7 +177,6 @@ class Record:
 
 
 def load_record(project: Project, name: str) -> Record:
-    """Read and check a record."""
     _, data = read_stored(project, name)
     plan, outdated = data["plan"], _outdated(project, data)
     parameters = {**plan["fixed"], **plan["grid"]}
@@ -187,7 +184,6 @@ def load_record(project: Project, name: str) -> Record:
 
 
 def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
-    """The file of a record, and its checked content."""
     path = project.records / f"{name}.json"
     if not path.is_file():
         raise WorkflowError(f"{path} does not exist. Make it with `ntpcompanion record {name}`.")

@@ -33,8 +33,6 @@ from ntpcompanion.workflow.results.views import View
 
 
 class Status(View):
-    """The runs of a profile."""
-
     @property
     def machines(self) -> list[tuple[list[str], str, dict[str, str]]]:
         """Titles of the notebooks that were made on equal machines with equal versions, none where
@@ -71,7 +69,6 @@ class RecordRow:
 
     @property
     def machine(self) -> str:
-        """Where it was made."""
         return hardware_line(self.stored["hardware"])
 
     @property

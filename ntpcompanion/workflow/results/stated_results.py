@@ -76,7 +76,6 @@ Answered = tuple[Question, list[str], list[JudgedClaim]]
 
 
 def statements(notebooks: Mapping[str, Notebook]) -> list[Statement]:
-    """The statements of all notebooks, in the order of the book."""
     return [statement for notebook in notebooks.values() for statement in _of_notebook(notebook)]
 
 
@@ -116,7 +115,6 @@ def placed(stated: Listed, view: View) -> list[tuple[str, list[Placed]]]:
 
 
 def answered(questions: list[Question], view: View) -> list[Answered]:
-    """Each question with its proofs and its claims."""
     _require(QUESTIONS, _unanswered(questions, view))
     places = known_places(view.notebooks)
     return [

@@ -47,7 +47,6 @@ def read_papers(project: Project) -> dict[str, Paper]:
 
 
 def _paper(key: str, entry: Any) -> Paper:
-    """The paper of an entry, a pybtex.database.Entry."""
     people = entry.persons.get("author") or entry.persons.get("editor") or []
     surnames = [
         _plain(" ".join([*person.prelast_names, *person.last_names]))
@@ -93,5 +92,4 @@ class View:
     pages: Mapping[str, nbformat.NotebookNode] = field(default_factory=dict)
 
     def title(self, notebook: str) -> str:
-        """The title of a chapter; the name of one that is not built."""
         return self.notebooks[notebook].title if notebook in self.notebooks else notebook

@@ -197,7 +197,6 @@ def _in_kernel(
     progress: Callable[[int], None],
     lifeline: Lifeline,
 ) -> "Ran":
-    """Run the cells of a notebook."""
     # imported late: only who runs a notebook waits for papermill
     from ntpcompanion.workflow.running.papermill_run import run_notebook
 

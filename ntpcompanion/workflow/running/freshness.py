@@ -62,7 +62,6 @@ def key_parts(
 
 
 def key(parts: KeyParts) -> str:
-    """One hash of the parts."""
     return sha256(canonical_json(parts))
 
 

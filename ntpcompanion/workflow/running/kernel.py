@@ -17,8 +17,6 @@ PRIVATE = Path(__file__).parents[1]  # the folder that the run has for itself
 
 
 class Kernel(IPKernelApp):
-    """A kernel that decides for itself."""
-
     def load_config_file(self, *_: object, **__: object) -> None:
         """Read no configuration: four folders could hold one."""
 
@@ -52,7 +50,6 @@ def peak_memory() -> int:
 
 
 def main() -> None:
-    """Serve until the end."""
     end_with_runner()
     for name in FOR_PEOPLE:
         sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed

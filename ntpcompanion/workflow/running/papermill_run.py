@@ -252,7 +252,6 @@ class BoundedEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no t
         launch: dict[str, Any],
         **_: Any,
     ) -> Any:
-        """Execute the cells that papermill manages."""
         return make_client(nb_man).execute(**launch)
 
 

@@ -56,17 +56,14 @@ class Run:
 
     @property
     def title(self) -> str:
-        """What it is called in a sentence."""
         return f"Notebook {self.notebook.name!r} ({self.profile})"
 
     @property
     def page(self) -> Path:
-        """The executed notebook."""
         return self.stem.with_name(self.stem.name + ".ipynb")
 
     @property
     def results(self) -> Path:
-        """The results file beside it."""
         return self.stem.with_name(self.stem.name + ".json")
 
 
@@ -161,7 +158,6 @@ def present_parts(run: Run, result: Result) -> KeyParts:
 
 
 def load_executed(path: Path) -> nbformat.NotebookNode:
-    """Read an executed notebook."""
     try:
         node: nbformat.NotebookNode = nbformat.v4.reads(path.read_text(encoding="utf-8"))
         nbformat.validate(node)  # `nbformat.read` only logs what is invalid

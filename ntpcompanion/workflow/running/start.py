@@ -125,7 +125,6 @@ class Surroundings:
 
 
 def surroundings_of(project: Project) -> Surroundings:
-    """What is the same for all runs of a project."""
     environment = clean_environment(project)
     # not what the user's PYTHONPATH adds, which a run does not have
     ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)

@@ -30,7 +30,6 @@ from ntpcompanion.workflow.site.render import publish, render
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
-    """The stored results of runs by notebook."""
     faults = []
     for run in runs:
         reasons = stale_reasons(run)
@@ -110,7 +109,6 @@ def build_site(
 
 
 def _staged_copy(project: Project, profile: str) -> Path:
-    """A copy of the book folder without its chapters."""
     target = project.staged(profile)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(project.book, target, ignore=shutil.ignore_patterns("chapters"))

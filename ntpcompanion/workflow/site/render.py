@@ -145,7 +145,6 @@ def _aside(target: Path) -> Path:
 
 
 def publish(made: Path, target: Path) -> None:
-    """Put a rendered site in place of the old one."""
     recover_site(target)
     old = _aside(target)
     shutil.rmtree(old, ignore_errors=True)

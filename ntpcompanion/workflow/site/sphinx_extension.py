@@ -17,7 +17,6 @@ FILE = "sources.json"  # beside the doctrees: the files that pages include, show
 
 # `app` and `env` are Sphinx's own objects, whose classes no command of ours waits to import
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to Sphinx."""
     # else Sphinx loads MathJax only where it has seen a formula itself: not for those in raw HTML
     app.set_html_assets_policy("always")
     app.connect("env-updated", _note_files)

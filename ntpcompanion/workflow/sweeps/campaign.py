@@ -39,7 +39,6 @@ class Options:
     note: Note = lambda _: None  # is given sentences for the user
 
     def __post_init__(self) -> None:
-        """Raises WorkflowError for fewer than one process."""
         if self.jobs is not None and self.jobs < 1:
             raise WorkflowError(f"`--jobs` must be at least 1, got {self.jobs}.")
 
@@ -90,7 +89,6 @@ class Campaign:
         return {key: line for key, line in finished.items() if line["state"] in states}
 
     def present_digests(self) -> Callable[[str], str]:
-        """The digests that data files have now."""
         return present_digests(self.target.project)
 
     def discard(self) -> None:
@@ -224,7 +222,6 @@ def read_journal(path: Path) -> Iterator[Line]:
 
 
 def appended(path: Path) -> TextIO:
-    """The journal, open for `append`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("a", encoding="utf-8")
 

@@ -67,7 +67,6 @@ class Presence:
         self._limit = NEVER
 
     def check(self, note: Note) -> None:
-        """Ask once."""
         now = self._clock()
         if self._has_workers():
             if self._empty_since is not None:
@@ -123,7 +122,6 @@ def _client(address: str) -> Client:
 
 
 def _outcome(future: Any, address: str) -> Outcome:
-    """What became of a task."""
     try:
         outcome: Outcome = future.result()
         return outcome

@@ -198,7 +198,6 @@ def make_table(
 
 
 def write_table(table: "pd.DataFrame", path: Path) -> None:
-    """Write a Parquet file, whole or not at all."""
     buffer = io.BytesIO()
     table.to_parquet(buffer, index=False)
     write_bytes_atomically(path, buffer.getvalue())

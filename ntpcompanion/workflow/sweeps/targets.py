@@ -63,7 +63,6 @@ def experiment_module(project: Project, name: str) -> str:
 
 
 def load_experiment(project: Project, name: str) -> ModuleType:
-    """Import an experiment of a book by its name."""
     module = experiment_module(project, name)
     try:
         experiment = importlib.import_module(module)
@@ -88,7 +87,6 @@ def load_experiment(project: Project, name: str) -> ModuleType:
 
 
 def read_plan(experiment: ModuleType, point: dict[str, Any]) -> Any:
-    """The plan of a point."""
     try:
         return experiment.Plan.from_json(point)
     except ValueError as error:
@@ -169,20 +167,16 @@ class NotebookTarget:
 
     @property
     def name(self) -> str:
-        """How files are called."""
         return f"{self.notebook.name}-{self.profile}"
 
     def read(self, parameter: str, text: str) -> object:
-        """By the type of the default."""
         where = f"Notebook {self.notebook.name!r}"
         return parse_value(lookup(self.notebook.parameters, parameter, where), text, where)
 
     def takes_text(self, parameter: str) -> bool:
-        """By the type of the default."""
         return isinstance(self.notebook.defaults.get(parameter), str)
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
-        """Settled as `execute -p` does."""
         where = self.project, self.notebook, self.profile, self.profiles
         runs = [plan(*where, point) for point in overrides]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
@@ -196,7 +190,6 @@ class NotebookTarget:
         return points
 
     def check(self, points: list[Point]) -> None:
-        """Log what the checks that the front matter names say of the runs."""
         variants = [point.parameters for point in points]
         where = f"Notebook {self.notebook.name!r}"
         for note in run_checks(self.notebook.checks, variants, where):
@@ -220,12 +213,10 @@ class ExperimentTarget:
             return text
 
     def takes_text(self, parameter: str) -> bool:
-        """By the type of the field."""
         field = load_experiment(self.project, self.name).Plan.model_fields.get(parameter)
         return field is not None and field.annotation is str
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
-        """Read as plans."""
         experiment = load_experiment(self.project, self.name)
         module = experiment.__name__
         sources = source_hashes(f"import {module}", *self.project.packages)

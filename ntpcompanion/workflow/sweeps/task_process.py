@@ -87,7 +87,6 @@ def settings_of(project: Project) -> dict[str, str]:
 
 
 def package_folder(package: str) -> Path:
-    """The folder of an installed package."""
     spec = importlib.util.find_spec(package)
     if spec is None or not spec.submodule_search_locations:
         raise WorkflowError(f"the package {package!r} is not installed there")
@@ -200,7 +199,6 @@ def _answer(
     log: Path,
     lifeline: Lifeline | None,
 ) -> Outcome:
-    """Run the process of a task; what it has answered."""
     private.mkdir()
     variables = {**environment, **start.environment(private, log)}
     program, job_file = private / "start" / "ntp_task.py", private / "job.json"
@@ -226,7 +224,6 @@ def _answer(
 
 
 def _source(layout: Layout, module: str) -> str:
-    """The source of the module of an experiment."""
     below = f"{module.replace('.', '/')}.py"
     paths = [place / below for place in layout.import_path if (place / below).is_file()]
     return paths[0].read_text(encoding="utf-8") if paths else ""
