@@ -3,7 +3,6 @@ import re
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.checking.value_comparison import (
     NO_INPUT,
     input_key,
@@ -14,6 +13,7 @@ from ntpcompanion.workflow.checking.value_comparison import (
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.results import Result
+from tests.refusing import refused
 from tests.toy import ROOT
 
 
@@ -115,9 +115,7 @@ def test_the_file_survives_a_round_trip(tmp_path):
 def test_a_damaged_baseline_is_named(tmp_path, text, words):
     path = tmp_path / "book.json"
     path.write_text(text)
-    with pytest.raises(
-        WorkflowError, match=rf"book.json cannot be read: .*{re.escape(words)}.*Restore it from git"
-    ):
+    with refused(rf"book.json cannot be read: .*{re.escape(words)}.*Restore it from git"):
         read_baseline(path)
 
 

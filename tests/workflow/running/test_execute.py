@@ -9,12 +9,12 @@ import nbformat
 import psutil
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.tracing import read_events
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.papermill_run import Cells, Ran
 from ntpcompanion.workflow.running.results import Result
+from tests.refusing import refused
 from tests.waiting import LIMIT, ended, wait_for
 
 
@@ -80,7 +80,7 @@ def test_what_is_fresh_is_kept_and_what_happens_is_reported(instant):
     instant.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
     assert (execute().status, heard) == ("done", ran)
     assert runner.execute([]) == []
-    with pytest.raises(WorkflowError, match="`--jobs` must be at least 1, got 0"):
+    with refused("`--jobs` must be at least 1, got 0"):
         instant.execute(jobs=0)
 
 

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import history
 from ntpcompanion.workflow.running.history import append_entry, entry_of
+from tests.refusing import refused
 from tests.workflow.checking.test_baselines import result
 
 
@@ -51,7 +51,7 @@ def test_an_entry_is_of_one_machine(toy):
     one, other = result("coin", toy_half=0.5), result("words", toy_words=3.0)
     one.hardware.update({"processor": "one", "cores": 2})
     other.hardware.update({"processor": "other", "cores": 2})
-    with pytest.raises(WorkflowError, match="stored runs are of 2 machines and 1 sets"):
+    with refused("stored runs are of 2 machines and 1 sets"):
         entry_of({"coin": one, "words": other}, load_claims(toy.project), "book", "")
 
 
@@ -66,7 +66,7 @@ def test_a_damaged_file_is_named_and_nothing_is_added(toy, spoil, words):
     path = append_entry(toy.project, entry(toy, toy_half=0.5))
     path.write_text(spoil(path.read_text()))
     before = path.read_bytes()
-    with pytest.raises(WorkflowError, match=f"{path.name}.*{words}"):
+    with refused(f"{path.name}.*{words}"):
         append_entry(toy.project, entry(toy, toy_half=0.7))
     assert [p.read_bytes() for p in path.parent.iterdir()] == [before]
 
