@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, explained
 from ntpcompanion.workflow.base.tracing import state_of
 
 
@@ -89,13 +89,8 @@ def user_path(path: object) -> Path:
 
 def read_input(path: Path) -> bytes:
     """The content of a file that decides numbers."""
-    try:
+    with explained(f"{path} cannot be read: {{}}. Fix its permissions, or name another file."):
         return path.read_bytes()
-    except OSError as error:
-        raise WorkflowError(
-            f"{path} cannot be read: {error.strerror or error}. Fix its permissions, or name "
-            "another file."
-        ) from error
 
 
 def as_json(value: object) -> object:
@@ -111,13 +106,10 @@ def as_json(value: object) -> object:
 
 
 def read_json(path: Path) -> object:
+    unread = f"{path} cannot be read: {{}}. Fix its permissions, or what stands in its place."
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_reject)
-    except OSError as error:
-        raise WorkflowError(
-            f"{path} cannot be read: {error.strerror or error}. Fix its permissions, or what "
-            "stands in its place."
-        ) from error
+        with explained(unread):
+            return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_reject)
     except (ValueError, RecursionError) as error:
         raise WorkflowError(
             f"{path} cannot be read as JSON ({error}). It is truncated or damaged: make it again."

@@ -13,8 +13,8 @@ from mdit_py_plugins.colon_fence import colon_fence_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
 from mdit_py_plugins.myst_blocks import myst_block_plugin
 
-from ntpcompanion.spelling import known_as, nearest
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.spelling import nearest
+from ntpcompanion.workflow.base.errors import WorkflowError, require_known
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_text, validate
@@ -162,12 +162,7 @@ def choose(notebooks: dict[str, Notebook], names: Sequence[str]) -> list[Noteboo
     """The named notebooks, each once, or all. A name is looked up among those found, so no path can
     leave the folder.
     """
-    names = [known_as(name, notebooks) for name in names]
-    for name in names:
-        if name not in notebooks:
-            raise WorkflowError(
-                f"No notebook {name!r}.{nearest(name, notebooks)} Known: {', '.join(notebooks)}."
-            )
+    names = [require_known("notebook", name, notebooks) for name in names]
     return [notebooks[name] for name in dict.fromkeys(names)] if names else list(notebooks.values())
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from unicodedata import normalize
 
 from ntpcompanion.spelling import known_as, nearest
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, require_known
 from ntpcompanion.workflow.base.project import PROFILES, Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml, validate
 from ntpcompanion.workflow.notebooks.notebook import Notebook
@@ -36,11 +36,7 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
 
 def check_profile(profile: str) -> str:
     """`profile` itself."""
-    if profile not in PROFILES:
-        raise WorkflowError(
-            f"No profile {profile!r}.{nearest(profile, PROFILES)} Known: {', '.join(PROFILES)}."
-        )
-    return profile
+    return require_known("profile", profile, PROFILES)
 
 
 def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, object]:

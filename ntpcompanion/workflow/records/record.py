@@ -13,8 +13,7 @@ from unicodedata import normalize
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from ntpcompanion.spelling import known_as, nearest
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, require_known
 from ntpcompanion.workflow.base.files import as_json, canonical_json, read_sealed, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
@@ -88,12 +87,7 @@ def _plans(text: str, where: str) -> Mapping[str, Plan]:
 
 def plan_of(project: Project, name: str) -> Plan:
     plans = read_plans(project)
-    name = known_as(name, plans)
-    if name not in plans:
-        raise WorkflowError(
-            f"No record {name!r}.{nearest(name, plans)} Known: {', '.join(plans) or 'none'}."
-        )
-    return plans[name]
+    return plans[require_known("record", name, plans)]
 
 
 def next_in_queue(project: Project) -> str:

@@ -162,11 +162,7 @@ def _execute_one(
         )
     started, began = now(), time.perf_counter()
     around = surroundings_of(run.project)
-    start = Start(
-        import_path=(*map(str, layout.import_path), *around.code),
-        readable=(*around.readable, *elsewhere(run.project, inputs)),
-        folder=str(layout.folder),
-    )
+    start = Start.of(layout, around, elsewhere(run.project, inputs))
     undeclared = _undeclared(run, start)
     ran = _in_kernel(run, start, around, progress, lifeline)
     if ran.failure:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import package_parents
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, explained
 from ntpcompanion.workflow.base.files import read_input, sha256, walk_below
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.tracing import state_of
@@ -143,16 +143,12 @@ def _import_places(project: Project) -> dict[Path, str]:
 
 def _copy(source: Path, target: Path) -> str:
     """Copy a file, with its permission to be run and a date of its own; SHA-256 of the copy."""
-    try:
+    unread = f"{source} cannot be copied for the run: {{}}. Correct its permissions, or free"
+    with explained(f"{unread} some space."):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
         shutil.copymode(source, target)
         os.utime(target, (DATE, DATE))
-    except OSError as error:
-        raise WorkflowError(
-            f"{source} cannot be copied for the run: {error.strerror or error}. Correct its "
-            "permissions, or free some space."
-        ) from error
     return state_of(target)
 
 

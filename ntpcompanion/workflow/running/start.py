@@ -25,6 +25,7 @@ from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import editable_folders, library_versions
 from ntpcompanion.workflow.running import confine
+from ntpcompanion.workflow.running.layout import Layout
 
 # where programs, libraries, devices and the settings of a machine lie
 SYSTEM = (
@@ -55,6 +56,12 @@ class Start:
     import_path: tuple[str, ...]
     readable: tuple[str, ...]
     folder: str
+
+    @classmethod
+    def of(cls, layout: Layout, around: "Surroundings", readable: Iterable[str]) -> "Start":
+        """What a run may use that has a folder of its own, and these places besides."""
+        code = (*map(str, layout.import_path), *around.code)
+        return cls(code, (*around.readable, *readable), str(layout.folder))
 
     def command(self, scratch: Path, *program: str) -> list[str]:
         """The command that starts a Python program of the run, closed to what is not named."""

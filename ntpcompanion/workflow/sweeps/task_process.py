@@ -145,11 +145,7 @@ def run_experiment(
         layout = lay_out(present, folder / "run", sources, within)
         _write_down(layout, within, log)
         around = surroundings_of(present)
-        start = Start(
-            import_path=(*map(str, layout.import_path), *around.code),
-            readable=(*around.readable, *others, str(task_folder)),
-            folder=str(layout.folder),
-        )
+        start = Start.of(layout, around, (*others, str(task_folder)))
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
         answer = _answer(start, job, around.environment, folder / "private", log, lifeline)
         _require_planned(present, module, sources, settings)
