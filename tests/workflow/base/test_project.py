@@ -45,19 +45,6 @@ def test_a_setting_that_is_wrong_is_a_sentence(toy):
         Project.find()
 
 
-def test_every_profile_has_folders_of_its_own_and_only_the_book_reaches_the_pages(toy):
-    project, build = toy.project, toy.project.root / "_build"
-    assert [project.html(profile) for profile in ("book", "smoke")] == [
-        build / "html",
-        build / "html-smoke",
-    ]
-    assert [project.runs(profile) for profile in ("book", "paper")] == [
-        project.root / "book" / "chapters",
-        build / "runs" / "paper",
-    ]
-    assert project.runs("book", custom=True) == build / "runs" / "book"
-
-
 def test_one_at_a_time_and_the_next_when_it_is_done(toy):
     for _ in range(2):
         with toy.project.lock():
