@@ -193,10 +193,10 @@ def _in_kernel(
     progress: Callable[[int], None],
     lifeline: Lifeline,
 ) -> "Ran":
-    # imported late: only who runs a notebook waits for papermill
-    from ntpcompanion.workflow.running.papermill_run import run_notebook
-
     try:
+        # imported late: only who runs a notebook waits for papermill
+        from ntpcompanion.workflow.running.papermill_run import run_notebook
+
         return run_notebook(
             run.notebook.node,
             run.parameters,
@@ -206,6 +206,9 @@ def _in_kernel(
             lifeline=lifeline,
             began=progress,
         )
+    except ImportError as error:
+        fix = "Install what is missing: `pip install 'ntpcompanion[workflow]'`."
+        raise WorkflowError(f"{run.title} cannot be run: {error}. {fix}") from error
     except WorkflowError as error:
         raise WorkflowError(f"{run.title}: {error}") from error
 
