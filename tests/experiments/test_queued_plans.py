@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.records.plans import read_plans
-from ntpcompanion.workflow.sweeps.find_experiment import load_experiment
+from ntpcompanion.workflow.records.record import read_plans
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
+from ntpcompanion.workflow.sweeps.targets import load_experiment
 
 PROJECT = Project.find(Path(__file__))
 QUEUED = {name: plan for name, plan in read_plans(PROJECT).items() if plan.queue}

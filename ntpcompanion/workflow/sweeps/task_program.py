@@ -37,7 +37,6 @@ def main(job_file: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of standard input, which the process that has started this one holds."""
     os.read(0, 1)
     os._exit(1)
 
