@@ -1,7 +1,7 @@
 """The process of one task: `python -P task_program.py JOB.json` runs an experiment at one point.
 
 It is copied to the start folder of the task and imports nothing of the project but the experiment,
-which `find_experiment` has looked at before.
+which `targets` has looked at before.
 """
 
 import importlib
