@@ -1,6 +1,6 @@
 """The browser in which tests read pages: the same program, flags and condition for all of them."""
 
-from ntpcompanion.workflow.base.browser import find_browser
+from ntpcompanion.workflow.base.processes import find_browser
 
 BROWSER = find_browser()
 FLAGS = [

@@ -128,7 +128,7 @@ def test_numerical_and_drawing_libraries_stay_in_their_rooms():
         for name in imported(path)
         if name.split(".")[0] in heavy
     }
-    assert found == {"intervals.py"}, (
+    assert found == {"verdict.py"}, (
         "a verdict takes a quantile of Student's t, imported when it is computed"
     )
 

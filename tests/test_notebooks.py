@@ -12,14 +12,14 @@ import pytest
 from jupytext.config import load_jupytext_config
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking import baselines
 from ntpcompanion.workflow.checking.check_report import check_results
+from ntpcompanion.workflow.checking.value_comparison import read_baseline
 from ntpcompanion.workflow.claims.claims import Band, load_claims
 from ntpcompanion.workflow.hashing.sources import read_stub, source_hashes
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks, imported_modules
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
-from ntpcompanion.workflow.results.references import read_papers
+from ntpcompanion.workflow.results.views import read_papers
 from ntpcompanion.workflow.running.results import complaints
 from ntpcompanion.workflow.running.runs import load_executed
 from ntpcompanion.workflow.site.build_site import current_results
@@ -50,7 +50,7 @@ WITHOUT_DATA = {
 
 def baseline(profile):
     """The stored measurements of a profile, whatever text they were made on."""
-    stored = baselines.read_baseline(Project.find().baseline(profile))
+    stored = read_baseline(Project.find().baseline(profile))
     return [item for items in stored.values() for item in items.values()]
 
 

@@ -167,7 +167,7 @@ def test_what_is_no_text_is_a_sentence_before_a_kernel_starts(
     def no_kernel(*_):
         raise AssertionError("a kernel was started")
 
-    monkeypatch.setattr(runner, "_run_worker", no_kernel)
+    monkeypatch.setattr(runner, "_in_kernel", no_kernel)
     path = tmp_path / "mine.txt"
     path.write_bytes(content)
     outcome = execute(name, tmp_path, text=str(path))

@@ -285,7 +285,7 @@ def no_kernel(monkeypatch):
     def reject(*_):
         raise AssertionError("a kernel was started")
 
-    return lambda: monkeypatch.setattr("ntpcompanion.workflow.running.execute._run_worker", reject)
+    return lambda: monkeypatch.setattr("ntpcompanion.workflow.running.execute._in_kernel", reject)
 
 
 def make_importable(toy, monkeypatch):

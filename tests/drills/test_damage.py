@@ -6,14 +6,14 @@ import random
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.ending import Ending
+from ntpcompanion.workflow.chapters.cards import Ending
 from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
 from ntpcompanion.workflow.site.build_site import current_results, prepare_pages
 from ntpcompanion.workflow.site.marks import marks_of, site_faults
+from tests.refusing import refused
 
 FLIPS = 300
 
@@ -178,7 +178,7 @@ def test_smoke_output_never_reaches_the_book(toy):
         r"coin \(book\): coin.json holds coin at profile smoke\nwords \(book\): words.json holds "
         r"words at profile smoke"
     )
-    with pytest.raises(WorkflowError, match=holds):
+    with refused(holds):
         prepare_pages(toy.project, toy.runs("book"), "book")
     assert "coin (book): executed" in toy.command("execute"), "what was smuggled in is replaced"
 

@@ -1,4 +1,4 @@
-"""`kill -9` of a run, of its worker, of its kernel and of a record, then the same command again;
+"""`kill -9` of a run, of its kernel and of a record, then the same command again;
 two builds at once.
 """
 
@@ -63,30 +63,15 @@ def slow(toy):
     return toy
 
 
-def chain(process):
-    """What a command has started, the kernel last: each has started the next."""
-    found = [psutil.Process(process.pid)]
-    while children := found[-1].children():
-        found += children
-    return found[1:]
-
-
 @pytest.mark.slow
-@pytest.mark.parametrize("victim", [pytest.param(-2, id="worker"), pytest.param(-1, id="kernel")])
-def test_a_killed_worker_or_kernel_is_an_error_and_can_be_repeated(slow, victim):
+def test_a_killed_kernel_is_an_error_and_can_be_repeated(slow):
     process = slow.start("execute", "coin")
     wait_for(lambda: (slow.project.root / "started").exists())
-    started = chain(process)
-    started[victim].kill()
+    (kernel,) = below(process)
+    kernel.kill()
     output = " ".join(process.communicate(timeout=LIMIT)[0].split())
     assert process.returncode == 1
-    assert "error: Notebook 'coin' (book)" in output
-    assert (
-        "code cell 2: the kernel died"
-        if victim == -1
-        else "its process ended with code -9 in code cell 2"
-    ) in output
-    wait_for(lambda: all(ended(each.pid) for each in started))
+    assert "error: Notebook 'coin' (book), code cell 2: the kernel died" in output
     assert not (slow.project.book / "chapters").exists()
     (slow.project.root / "slow").unlink()
     assert "coin (book): executed" in slow.run("execute", "coin")
@@ -106,7 +91,7 @@ def test_a_killed_run_leaves_nothing_behind_and_can_be_repeated(slow):
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_ends_its_workers_at_once_and_can_be_repeated(slow):
+def test_an_interrupted_run_ends_its_kernels_at_once_and_can_be_repeated(slow):
     process = slow.start("execute", "--jobs", "1")
     wait_for(lambda: (slow.project.root / "started").exists())
     stop(process, "coin (book): running, 2 code cells\n")  # and the other one never began
@@ -184,7 +169,7 @@ def test_a_build_that_is_killed_while_it_publishes_leaves_a_site(toy, monkeypatc
     html.with_name(".html-old").mkdir(parents=True)
     html.with_name(".html-old").joinpath("index.html").write_text("the old site")
     monkeypatch.setattr(
-        "ntpcompanion.workflow.running.execute._run_worker",
+        "ntpcompanion.workflow.running.execute._in_kernel",
         mock.Mock(side_effect=WorkflowError("a cell fails")),
     )
     assert "a cell fails" in toy.command("build", code=1)

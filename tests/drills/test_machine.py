@@ -69,8 +69,8 @@ def test_a_missing_package_is_named(toy, module):
         },
     )
     output = toy.start("execute", "coin").communicate(timeout=60)[0]
-    assert "error: Notebook 'coin' (book): its process ended with code 1." in output
-    assert f"No module named '{module}'" in output
+    assert f"error: Notebook 'coin' (book) cannot be run: No module named '{module}'." in output
+    assert "Install what is missing: `pip install 'ntpcompanion[workflow]'`" in output
 
 
 NO_NETWORK = """import socket

@@ -37,18 +37,18 @@ def test_a_compiled_copy_of_equal_size_and_date_is_not_run(toy):
 def test_what_is_edited_during_a_run_and_restored_does_not_reach_it(toy, monkeypatch):
     files = {"two.py": toy.project.package / "two.py", "words.txt": toy.project.root / "words.txt"}
     before = {name: path.read_bytes() for name, path in files.items()}
-    run_worker = runner._run_worker
+    in_kernel = runner._in_kernel
 
     def edit_and_restore(*arguments):
         files["two.py"].write_text("TWO = 5\n")
         files["words.txt"].write_text("four words of mine\n")
         try:
-            return run_worker(*arguments)
+            return in_kernel(*arguments)
         finally:
             for name, path in files.items():
                 path.write_bytes(before[name])
 
-    monkeypatch.setattr(runner, "_run_worker", edit_and_restore)
+    monkeypatch.setattr(runner, "_in_kernel", edit_and_restore)
     toy.command("execute", "--jobs", "1")
     assert (value(toy), value(toy, "words")) == (0.5, 3), "a run has copies of what its key says"
     for name in ("coin", "words"):

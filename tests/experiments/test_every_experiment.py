@@ -14,7 +14,7 @@ import pytest
 import ntpcompanion.experiments
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.running.layout import files_below_root
-from ntpcompanion.workflow.sweeps.find_experiment import (
+from ntpcompanion.workflow.sweeps.targets import (
     declared_inputs,
     known_experiments,
     load_experiment,

@@ -1,9 +1,9 @@
 """The toy project, for the tests of this folder, and ways to run its notebooks without a kernel."""
 
+import copy
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import nbformat
@@ -12,10 +12,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 from traitlets.config import Config
 
+from ntpcompanion.workflow.base.tracing import read_events
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import execute as runner
-from ntpcompanion.workflow.running.job import Done, Job
+from ntpcompanion.workflow.running.papermill_run import Cells, Ran
 from tests.toy import executed, executed_once, importable, no_kernel, toy  # noqa: F401
 from tests.workflow.halves import PLAN, STUDY
 
@@ -26,9 +27,9 @@ INJECTED = {
 }
 
 
-def executed_by_hand(name, text):
-    """The notebook of the toy project as a worker leaves it, with the numbers of `MEASURED`."""
-    node = nbformat.reads(text, as_version=4)
+def executed_by_hand(name, source):
+    """The notebook of the toy project as a run leaves it, with the numbers of `MEASURED`."""
+    node = copy.deepcopy(source)
     node.metadata["language_info"] = {"name": "python"}
     place = 1 + next(i for i, cell in enumerate(node.cells) if cell.cell_type == "code")
     node.cells.insert(
@@ -41,22 +42,20 @@ def executed_by_hand(name, text):
             "text/plain": claim,
         }
         node.cells[-1].outputs.append(nbformat.v4.new_output("display_data", data))
-    return nbformat.writes(node)
+    return node
 
 
 @pytest.fixture
 def instant(toy, monkeypatch):  # noqa: F811
     """The toy project, whose notebooks are executed by hand, at once."""
 
-    def run_worker(run, command, progress, start, undeclared):
-        job = Job.read(Path(command[-1]))
+    def in_kernel(run, start, around, progress, lifeline):
         for cell in (1, 2):
             progress(cell)
-        ran = executed_by_hand(run.notebook.name, job.notebook)
-        Path(job.output).write_text(ran)
-        return Done([0.1, 0.2], 2**25, {}, [], [], [], [])
+        ran = executed_by_hand(run.notebook.name, run.notebook.node)
+        return Ran(ran, Cells(number=2, seconds=[0.1, 0.2]), 2**25, read_events(Path("none")))
 
-    monkeypatch.setattr(runner, "_run_worker", run_worker)
+    monkeypatch.setattr(runner, "_in_kernel", in_kernel)
     return toy
 
 
@@ -68,19 +67,6 @@ def displayed(monkeypatch, tmp_path):
     with capture_output() as captured:
         yield lambda: [output.data for output in captured.outputs]
     InteractiveShell.clear_instance()
-
-
-@pytest.fixture
-def worker_that(monkeypatch, tmp_path):
-    """A function: the workers started from now on are this shell script."""
-
-    def install(script):
-        path = tmp_path / "worker"
-        path.write_text(f"#!/bin/sh\n{script}\n")
-        path.chmod(0o755)
-        monkeypatch.setattr(sys, "executable", str(path))
-
-    return install
 
 
 @pytest.fixture

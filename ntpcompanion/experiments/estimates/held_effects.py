@@ -15,7 +15,7 @@ from ntpcompanion.experiments.same_loss.study_table import Study
 
 TRACES = ("trace", "function", "median")
 KINDS = {"held": "one loss", "last": "same steps"}
-OWN_PROBES = {"heads": "the paper's head", "tuned": "fine-tuned"}
+OWN_PROBES = {"heads": "paper's head", "tuned": "fine-tuned"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +75,7 @@ class HeldEffects:
     @property
     def forest(self) -> pd.DataFrame:
         """For `draw_comparisons`: the `slopes` beside the printed one and a fifth of it."""
-        words = {**PROBES, **OWN_PROBES}
+        words = {**PROBES, "masked": "masked", **OWN_PROBES}
         rows = {
             f"{name}, {words[probe]}": self.slopes[probe][name]
             for name in self.studies

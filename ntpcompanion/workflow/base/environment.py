@@ -83,7 +83,6 @@ def folders(project: Project) -> list[str]:
 
 
 def package_parents(project: Project) -> list[Path]:
-    """The folders from which the packages of a project are imported."""
     return list(dict.fromkeys(folder.parent for folder in project.packages))
 
 

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, explained
+from ntpcompanion.workflow.base.tracing import state_of
 
 
 def sha256(data: bytes | str) -> str:
@@ -17,19 +18,8 @@ def sha256(data: bytes | str) -> str:
     return hashlib.sha256(data.encode() if isinstance(data, str) else data).hexdigest()
 
 
-def hash_of(path: Path) -> str:
-    """SHA-256 of a file, or a word where there is none."""
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError:
-        return "missing"
-
-
 def search_path(folders: Iterable[Path | str]) -> str:
-    """Folders as PYTHONPATH takes them. Raises WorkflowError for one whose name it would split:
-    modules would be imported from another folder.
-    """
+    """Folders as PYTHONPATH takes them."""
     paths = list(dict.fromkeys(map(str, folders)))
     for path in paths:
         if os.pathsep in path:
@@ -52,16 +42,13 @@ def require_utf8(path: Path) -> None:
 
 
 def files_below(folder: Path) -> Iterator[Path]:
-    """All files below a folder, those below linked folders too. Raises WorkflowError for a name
-    that is not UTF-8.
-    """
     for place, _, names in walk_below(folder):
         yield from (path for name in names if (path := place / name).is_file())
 
 
 def walk_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
     """`os.walk` through linked folders, too. A link to a folder that holds it is not followed
-    again. Raises WorkflowError for a name that is not UTF-8.
+    again.
     """
     for place, folders, names in os.walk(folder, followlinks=True):
         above = {
@@ -101,14 +88,9 @@ def user_path(path: object) -> Path:
 
 
 def read_input(path: Path) -> bytes:
-    """The content of a file that decides numbers. Raises WorkflowError if it may not be read."""
-    try:
+    """The content of a file that decides numbers."""
+    with explained(f"{path} cannot be read: {{}}. Fix its permissions, or name another file."):
         return path.read_bytes()
-    except OSError as error:
-        raise WorkflowError(
-            f"{path} cannot be read: {error.strerror or error}. Fix its permissions, or name "
-            "another file."
-        ) from error
 
 
 def as_json(value: object) -> object:
@@ -124,16 +106,10 @@ def as_json(value: object) -> object:
 
 
 def read_json(path: Path) -> object:
-    """The content of a JSON file. Raises WorkflowError if it cannot be read, or is not JSON: NaN
-    and infinities are none.
-    """
+    unread = f"{path} cannot be read: {{}}. Fix its permissions, or what stands in its place."
     try:
-        return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_reject)
-    except OSError as error:
-        raise WorkflowError(
-            f"{path} cannot be read: {error.strerror or error}. Fix its permissions, or what "
-            "stands in its place."
-        ) from error
+        with explained(unread):
+            return json.loads(path.read_text(encoding="utf-8-sig"), parse_constant=_reject)
     except (ValueError, RecursionError) as error:
         raise WorkflowError(
             f"{path} cannot be read as JSON ({error}). It is truncated or damaged: make it again."
@@ -152,7 +128,7 @@ def write_atomically(path: Path, text: str) -> bool:
 
 
 def write_bytes_atomically(path: Path, data: bytes) -> bool:
-    """As `write_atomically`, for what is not text. Raises WorkflowError if it cannot be written."""
+    """As `write_atomically`, for what is not text."""
     with contextlib.suppress(OSError):
         if path.read_bytes() == data:
             return False
@@ -184,7 +160,6 @@ def write_bytes_atomically(path: Path, data: bytes) -> bool:
 
 
 def write_sealed(path: Path, data: Mapping[str, object]) -> None:
-    """Write `data` as indented JSON with a `checksum` of the rest."""
     sealed = {**data, "checksum": checksum(data)}
     write_atomically(path, json.dumps(sealed, indent=1, ensure_ascii=False, allow_nan=False) + "\n")
 
@@ -228,4 +203,4 @@ def digest_of(paths: Iterable[Path]) -> str:
             if file.is_file()
         }
     )
-    return sha256(canonical_json([[str(file), hash_of(file)] for file in files]))
+    return sha256(canonical_json([[str(file), state_of(file)] for file in files]))

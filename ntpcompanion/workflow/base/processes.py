@@ -1,20 +1,19 @@
-"""Programs that this process starts: run, listened to and ended after a time, and none outlives it.
+"""Programs that this process starts: run and ended after a time, and none outlives it.
 
 A process that ends with `kill -9` cannot tell those it has started. They hold a `Lifeline` instead,
 a pipe that the operating system closes, and `end_with_parent` waits for that.
 """
 
-import _thread
 import contextlib
 import os
+import shutil
 import subprocess
 import tempfile
 import threading
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import psutil
 
@@ -55,21 +54,16 @@ class Lifeline:
         self.stdin.close()
 
 
-def end_with_parent(*, grace: float = 0.0) -> None:
-    """From now on this process ends when the one that has started it ends, or cuts the `Lifeline`.
-    For `grace` seconds the main thread, interrupted as by Ctrl-C, may end what it has started
-    itself.
-    """
-    threading.Thread(target=_end_with_input, args=(grace,), daemon=True).start()
+def end_with_parent() -> None:
+    """From now on this process ends with the one that has started it, or with its `Lifeline`."""
 
+    def wait() -> None:
+        with contextlib.suppress(OSError):
+            # not of `sys.stdin`: at the end of Python nobody may still wait in its lock
+            os.read(0, 1)
+        os._exit(1)
 
-def _end_with_input(grace: float) -> None:
-    with contextlib.suppress(OSError):
-        os.read(0, 1)  # not of `sys.stdin`: at the end of Python nobody may still wait in its lock
-    if grace:
-        _thread.interrupt_main()
-        time.sleep(grace)
-    os._exit(1)
+    threading.Thread(target=wait, daemon=True).start()
 
 
 def run(
@@ -77,54 +71,30 @@ def run(
     *,
     environment: Mapping[str, str] | None = None,
     folder: Path | None = None,
-    lifeline: Lifeline | None = None,
     limit: float | None = None,
-    each_line: Callable[[str], None] | None = None,
 ) -> Ended:
     """Start a program, wait for its end, and return what it wrote.
 
-    It is ended, with all that it has started, if this function is left early: by Ctrl-C, by the
-    limit, or by what `each_line` raises.
-
-    Parameters
-    ----------
-    command
-        the program and its arguments.
-    environment, folder
-        its environment and current folder; by default those of this process.
-    lifeline
-        its standard input, if several programs are to end together; by default one of its own.
-    limit
-        seconds that it may take. A program that writes lines for `each_line` may take more: it is
-        read to its last line.
-    each_line
-        is given each line of its standard output as soon as it is written; `Ended.output` is empty
-        then.
-
-    Raises
-    ------
-    OSError
-        if the program cannot be started.
-    TimeoutError
-        if it has not ended within `limit` seconds.
+    It is ended, with all that it has started, if this function is left early. Raises OSError if it
+    cannot be started, and TimeoutError if it has not ended within `limit` seconds.
     """
     with (
-        contextlib.nullcontext(lifeline) if lifeline else Lifeline() as parent,
+        Lifeline() as parent,
         # files, not pipes: what the program has started could keep a pipe open after its end
         _scratch() as output,
         _scratch() as errors,
         subprocess.Popen(
-            command,
-            stdin=parent.stdin,
-            stdout=subprocess.PIPE if each_line else output,
-            stderr=errors,
-            env=environment,
-            cwd=folder,
-            encoding="utf-8",
-            errors="replace",
+            command, stdin=parent.stdin, stdout=output, stderr=errors, env=environment, cwd=folder
         ) as process,
     ):
-        code = _exit_code(process, each_line, limit)
+        try:
+            code = process.wait(limit)
+        except subprocess.TimeoutExpired:
+            end_tree(process)
+            raise TimeoutError(f"no answer within {limit} s") from None
+        except BaseException:
+            end_tree(process)
+            raise
         for file in (output, errors):
             file.seek(0)
         return Ended(code, output.read(), errors.read())
@@ -134,24 +104,7 @@ def _scratch() -> IO[str]:
     return tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")
 
 
-def _exit_code(
-    process: subprocess.Popen[str], each_line: Callable[[str], None] | None, limit: float | None
-) -> int:
-    """The exit code of a program, which is ended if this is left early."""
-    try:
-        if each_line and process.stdout:
-            for line in process.stdout:
-                each_line(line)
-        return process.wait(limit)
-    except subprocess.TimeoutExpired:
-        end_tree(process)
-        raise TimeoutError(f"no answer within {limit} s") from None
-    except BaseException:
-        end_tree(process)
-        raise
-
-
-def end_tree(program: subprocess.Popen[str]) -> None:
+def end_tree(program: subprocess.Popen[Any]) -> None:
     """Kill a program and all that it has started, and what those have started."""
     with contextlib.suppress(psutil.NoSuchProcess):
         process = psutil.Process(program.pid)
@@ -159,3 +112,11 @@ def end_tree(program: subprocess.Popen[str]) -> None:
         for each in (*process.children(recursive=True), process):
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
+
+
+BROWSERS = ("chromium", "google-chrome", "chrome")
+
+
+def find_browser() -> str | None:
+    """The path of a browser that can read the built pages, None if there is none on PATH."""
+    return next(filter(None, map(shutil.which, BROWSERS)), None)

@@ -37,8 +37,7 @@ class Project:
     @classmethod
     def find(cls, start: Path | None = None) -> "Project":
         """The nearest folder at or above `start` (default: the current one) that holds
-        `_config.yml` and `notebooks/`. Raises WorkflowError if there is none, or if its settings
-        are wrong.
+        `_config.yml` and `notebooks/`.
         """
         start = (start or Path.cwd()).resolve()
         for folder in (start, *start.parents):
@@ -51,9 +50,7 @@ class Project:
 
     @classmethod
     def read(cls, root: Path) -> "Project":
-        """The project in a folder, with what its pyproject.toml says. Raises WorkflowError for a
-        setting that is wrong.
-        """
+        """The project in a folder, with what its pyproject.toml says."""
         try:
             settings = read_settings(root)
             folders = [package_folder(name, root) for name in settings.package]
@@ -65,12 +62,10 @@ class Project:
 
     @property
     def packages(self) -> tuple[Path, ...]:
-        """The folders of all packages whose sources count."""
         return (self.package, *self.others)
 
     @property
     def experiments(self) -> str:
-        """The full name of the package of the experiments."""
         return self.settings.experiments or f"{self.package.name}.experiments"
 
     def require_own_package(self) -> None:
@@ -152,8 +147,7 @@ class Project:
     @contextlib.contextmanager
     def lock(self, name: str = "build", timeout: float = 1800) -> Iterator[None]:
         """One execution or build (or one record of a name) at a time in this folder; a second one
-        waits for the first, and says so. Raises WorkflowError after `timeout` seconds, or if the
-        folder cannot be written.
+        waits for the first, and says so.
         """
         lock = FileLock(self.build / f".{name}.lock")
         try:

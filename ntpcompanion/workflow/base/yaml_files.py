@@ -1,14 +1,53 @@
-"""YAML that is read strictly: what a plain reader drops, repeats or turns into something else
-without a word is rejected.
+"""Texts and YAML read strictly, and data checked against a type: what a plain reader drops, repeats
+or turns into something else without a word is rejected.
 """
 
+import re
+import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import ErrorDetails
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.texts import read_text
+
+MARK = "\ufeff"  # the byte order mark, which some editors write before a text in UTF-8
+# controls, line and paragraph separators, and a carriage return without a line feed: at some of
+# them `str.splitlines`, YAML or MyST end a line, at others Python's tokenizer, at others a browser
+_AMBIGUOUS = re.compile(r"\r(?!\n)|[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\U0010ffff]")
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, lines ended by a line feed, without a byte order mark."""
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, ValueError) as error:  # ValueError: bytes that are not UTF-8
+        raise WorkflowError(
+            f"{path} cannot be read: {error}. It must be a text in UTF-8 that you may read."
+        ) from error
+    require_plain_lines(text, str(path))
+    return text.removeprefix(MARK).replace("\r\n", "\n")
+
+
+def require_plain_lines(text: str, where: str) -> None:
+    """Raises WorkflowError, which begins with `where`, if `text` holds a control or a separator
+    other than tabs and ends of lines: programs disagree on whether a line ends there, and what one
+    takes for code another takes for prose.
+    """
+    if not (match := _AMBIGUOUS.search(text)):
+        return
+    character, before = match[0], text[: match.start()]
+    shown = before.rpartition("\n")[2][-30:].removeprefix(MARK)
+    name = unicodedata.name(character, "control character").lower()  # controls have none
+    raise WorkflowError(
+        f"{where}, line {before.count(chr(10)) + 1}: U+{ord(character):04X} ({name}) stands "
+        f"{f'after {shown!r}' if shown else 'at the beginning'}. Programs disagree on whether it "
+        "ends a line. Put a space or a new line in its place; in a text of Python, write it as "
+        f"{character.encode('unicode_escape').decode()}."
+    )
+
 
 DEEPEST = 100  # mappings and lists inside of each other
 # dates, and keys that are taken from elsewhere
@@ -22,10 +61,7 @@ else:
 
 
 def read_yaml(path: Path) -> object:
-    """The content of a YAML file, as `parse_yaml` reads it; None for an empty one.
-
-    Raises WorkflowError if the file cannot be read, or holds what `parse_yaml` rejects.
-    """
+    """The content of a YAML file, as `parse_yaml` reads it; None for an empty one."""
     return parse_yaml(read_text(path), str(path))
 
 
@@ -83,3 +119,29 @@ class _Strict(_Loader):
                 raise yaml.MarkedYAMLError(*problem)
             first[key] = key_node
         return made
+
+
+SHOWN = 60  # characters of a value that does not fit
+
+
+def validate(data: object, shape: Any, where: str) -> Any:
+    """`data` of a YAML or JSON reader as a value of the type `shape` or pydantic model; a text is
+    never taken for a number, nor a number for a text.
+    """
+    try:
+        return TypeAdapter(shape).validate_python(data, strict=True)
+    except ValidationError as error:
+        faults = [_fault(fault) for fault in error.errors()]
+    raise WorkflowError(f"{where}: " + "; ".join(faults) + ".")
+
+
+def read_optional(path: Path, shape: Any) -> Any:
+    """The content of a YAML file as a value of the type `shape`; None where there is no file."""
+    return validate(read_yaml(path), shape, str(path)) if path.is_file() else None
+
+
+def _fault(fault: ErrorDetails) -> str:
+    place = ".".join(map(str, fault["loc"]))
+    received = repr(fault["input"])
+    shown = received if len(received) <= SHOWN else f"{received[:SHOWN]}…"
+    return f"{place + ': ' if place else ''}{fault['msg']}, got {shown}"

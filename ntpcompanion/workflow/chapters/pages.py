@@ -9,16 +9,14 @@ import nbformat
 
 from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.ending import Ending, add_ending
-from ntpcompanion.workflow.chapters.figures import inline_figures
+from ntpcompanion.workflow.chapters.cards import Banner, Card, Ending, add_ending
+from ntpcompanion.workflow.chapters.figures import inline_figures, load_widgets
 from ntpcompanion.workflow.chapters.folds import gather_cards, hide_code
 from ntpcompanion.workflow.chapters.templating import render
-from ntpcompanion.workflow.chapters.widgets import load_widgets
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
-from ntpcompanion.workflow.notebooks.titles import insert_below_title
+from ntpcompanion.workflow.notebooks.notebook import insert_below_title
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed
@@ -33,9 +31,7 @@ def make_chapter(
     record: Callable[[str], Record],
     widgets: Collection[str],
 ) -> nbformat.NotebookNode:
-    """The page that shows the stored outcome of a run. Raises WorkflowError with the faults of
-    claims or page.
-    """
+    """The page that shows the stored outcome of a run."""
     ending, colours = Ending(run.notebook, result), run.project.settings.colours
     return make_page(ending, load_executed(run.page), judged, record, widgets, colours)
 
@@ -54,8 +50,7 @@ def make_page(
     Needs no kernel. `ending` holds the text and the run; `judged` are the claims with what the run
     has measured; `record(name)` loads a record; `widgets` are the interactive figures that have a
     script, and `colours` those of figures as the settings name them. Making the page of a page
-    changes nothing. Raises WorkflowError if the run has other cells than the text, a tag would hide
-    a card, or an interactive figure has no script.
+    changes nothing.
     """
     notebook, result = ending.notebook, ending.result
     page = copy.deepcopy(notebook.node)

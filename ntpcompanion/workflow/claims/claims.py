@@ -65,7 +65,6 @@ class Band(_Strict):
     absolute: NotNegative = 0.0
 
     def width(self, stored: float) -> float:
-        """The largest drift allowed from a stored value."""
         return max(self.absolute, self.relative * abs(stored))
 
 
@@ -103,12 +102,10 @@ class Claim(_Strict):
 
     @property
     def words(self) -> str:
-        """The claim in plain words, where it has any."""
         return self.short or self.statement
 
     @property
     def result(self) -> str:
-        """The paper's result that it is about."""
         return paper_result(self.locator)
 
     def expectation_at(self, profile: str) -> Expectation | None:
@@ -121,11 +118,7 @@ class Claim(_Strict):
 
 
 def load_claims(project: Project) -> dict[str, Claim]:
-    """All claims by id, in the order of the files and in each as they stand.
-
-    Raises WorkflowError naming every fault of the first file that has any: a missing source, a
-    predicate that cannot fail, an id used twice, ...
-    """
+    """All claims by id, in the order of the files and in each as they stand."""
     notebooks = {path.stem for path in project.notebooks.glob("*.md")}
     claims: dict[str, Claim] = {}
     for path in project.claim_files:

@@ -100,7 +100,6 @@ class Expectation(BaseModel):
 
     @property
     def kind(self) -> str:
-        """The name of its predicate."""
         return next(name for name in KINDS if getattr(self, name) is not None)
 
     def describe(self) -> str:

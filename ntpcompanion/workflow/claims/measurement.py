@@ -41,7 +41,6 @@ class Measurement:
             raise ValueError(f"`{name}` of {self.claim!r} {sentence}.")
 
     def _faults(self) -> Iterator[tuple[str, str]]:
-        """What is wrong, each time with the name of the field."""
         value, stderr = _listed(self.value), _listed(self.stderr)
         if isinstance(stderr, list) and not (isinstance(value, list) and len(stderr) == len(value)):
             words = f"one number or as many as `value`, got {len(stderr)} errors for {value}"
@@ -85,7 +84,6 @@ class Measurement:
 
     @property
     def values(self) -> tuple[float, ...]:
-        """The values, also where there is only one."""
         return self.value if isinstance(self.value, tuple) else (self.value,)
 
     @property
@@ -106,7 +104,6 @@ class Measurement:
         return self.replicates - 1
 
     def to_json(self) -> dict[str, Any]:
-        """The measurement as JSON data, all fields named."""
         return {
             "id": self.claim, "value": _listed(self.value), "stderr": _listed(self.stderr),
             "replicates": self.replicates, "seed": self.seed, "records": list(self.records),

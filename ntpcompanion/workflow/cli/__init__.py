@@ -3,5 +3,4 @@
 - `commands`: the commands, the only place that parses arguments
 - `options`: what they take
 - `terminal`: what they show: lines, tables, progress bars, errors
-- `terminal_checks`: the same of `check` and `doctor`
 """

@@ -1,5 +1,5 @@
 """The command `ntpcompanion`: the only place that parses arguments. What it shows is made by
-`terminal` and `terminal_checks`.
+`terminal`.
 """
 
 import functools
@@ -13,12 +13,12 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.claims import load_claims
-from ntpcompanion.workflow.cli import options, terminal, terminal_checks
+from ntpcompanion.workflow.cli import options, terminal
 from ntpcompanion.workflow.doctor.doctor_report import examine
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.lab import start_lab
 from ntpcompanion.workflow.notebooks.profiles import check_profile
-from ntpcompanion.workflow.records.plans import next_in_queue
+from ntpcompanion.workflow.records.record import next_in_queue
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import chosen_runs
@@ -42,9 +42,7 @@ app = typer.Typer(
 
 
 @app.callback()
-def common(
-    version: Annotated[bool | None, VERSION] = None,
-) -> None:
+def common(version: Annotated[bool | None, VERSION] = None) -> None:
     """Options of no command."""
 
 
@@ -133,7 +131,7 @@ def check(
     def results() -> dict[str, Result]:
         return build.current_results(chosen_runs(project, profile, (), parameter or ()))
 
-    terminal_checks.check(project, profile, results, summary, json, update)
+    terminal.check(project, profile, results, summary, json, update)
 
 
 @app.command()
@@ -189,7 +187,6 @@ def sweep(
     profile: options.NotebookProfile = None,
     jobs: options.Processes = None,
     scheduler: options.Scheduler = None,
-    notebooks: options.KeepNotebooks = False,
     retry: options.Retry = False,
     out: options.TableFile = None,
 ) -> None:
@@ -203,7 +200,6 @@ def sweep(
         seeds=seeds,
         fixed=parameter or [],
         profile=profile,
-        notebooks=notebooks,
         retry=retry,
     )
     terminal.run_planned(planned, jobs, scheduler, out)
@@ -216,7 +212,7 @@ def doctor() -> None:
     could not be made.
     """
     checks = examine(Project.find())
-    terminal_checks.show_checks(checks)
+    terminal.show_checks(checks)
     if any(check.state == "fault" for check in checks):
         raise typer.Exit(1)
 

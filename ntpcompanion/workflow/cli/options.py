@@ -57,8 +57,7 @@ SummaryFile = Annotated[
     ),
 ]
 JsonFile = Annotated[
-    Path | None,
-    typer.Option("--json", metavar="FILE", help="Write findings and verdicts as JSON."),
+    Path | None, typer.Option("--json", metavar="FILE", help="Write findings and verdicts as JSON.")
 ]
 RecordName = Annotated[str | None, typer.Argument(help="An entry of book/records/plans.yml.")]
 Queue = Annotated[
@@ -92,9 +91,6 @@ Shared = Annotated[
 ]
 NotebookProfile = Annotated[
     str | None, typer.Option(help="Of a notebook: smoke, book or paper (default: book).")
-]
-KeepNotebooks = Annotated[
-    bool, typer.Option("--notebooks", help="Keep each executed notebook, too.")
 ]
 Retry = Annotated[bool, typer.Option("--retry", help="Run again what failed in an earlier sweep.")]
 TableFile = Annotated[

@@ -1,6 +1,4 @@
-"""What the commands show: lines, tables, progress bars, and errors as sentences with exit codes.
-Findings of `check` and `doctor`: `terminal_checks`.
-"""
+"""What the commands show: lines, tables, progress bars, and errors as sentences with exit codes."""
 
 import contextlib
 import errno
@@ -26,12 +24,15 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 from rich.table import Column, Table
+from rich.text import Text
 
 import ntpcompanion
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.checking.check_report import Report, accept, check_results, write_reports
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
+from ntpcompanion.workflow.doctor.doctor_report import Check
 from ntpcompanion.workflow.records.making import (
     make_record,
     tolerances_in_words,
@@ -102,7 +103,6 @@ def say(*lines: str, console: Console | None = None) -> None:
 
 @sentences
 def show_version() -> NoReturn:
-    """Print the versions of the package and of Python, and stop."""
     say(f"ntpcompanion {ntpcompanion.__version__}, Python {platform.python_version()}")
     raise typer.Exit
 
@@ -122,9 +122,7 @@ def bars() -> Progress:
 
 
 def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
-    """Bring runs up to date behind progress bars, and say what became of each. Raises WorkflowError
-    with the messages of those that failed.
-    """
+    """Bring runs up to date behind progress bars, and say what became of each."""
     began = time.perf_counter()
     plain = not Console().is_terminal  # in a log a line for each as it begins and ends, no bars
     with bars() as progress:
@@ -137,11 +135,7 @@ def execute(runs: Sequence[Run], jobs: int, force: bool) -> None:
                 say(f"{_name(run)}: running, {cells} code cells")
 
         outcomes = runner.execute(
-            runs,
-            jobs=jobs,
-            force=force,
-            report=report,
-            ended=_show_outcome if plain else None,
+            runs, jobs=jobs, force=force, report=report, ended=_show_outcome if plain else None
         )
     for outcome in outcomes if not plain else ():
         _show_outcome(outcome)
@@ -211,9 +205,6 @@ def _states(counts: Mapping[str, int]) -> str:
 def record(
     project: Project, name: str, jobs: int | None, scheduler: str | None, verify: int | None
 ) -> None:
-    """Make a record behind a progress bar, or run `verify` of its tasks again; say what came of
-    it. Raises WorkflowError as `make_record` and `verify_record`.
-    """
     with computing(name, jobs, scheduler) as (options, _):
         if verify is None:
             message = f"Wrote {make_record(project, name, options)}"
@@ -228,7 +219,6 @@ def record(
 
 
 def miniature(project: Project, name: str) -> None:
-    """Try a plan of the queue; say how long it took. Raises WorkflowError as `try_miniature`."""
     with computing(name, 1, None) as (options, _):
         seconds = try_miniature(project, name, options)
     say(f"The miniature of {name!r} took {seconds:.0f} s; nothing is kept.")
@@ -237,9 +227,6 @@ def miniature(project: Project, name: str) -> None:
 def run_planned(
     planned: campaign.Campaign, jobs: int | None, scheduler: str | None, out: Path | None
 ) -> None:
-    """Run a sweep behind a progress bar, and say how its runs ended. Raises WorkflowError as
-    `run_sweep`.
-    """
     words = planned_in_words(planned, campaign.Options(jobs, scheduler))
     say(words, console=Console(stderr=True))
     with computing(planned.target.name, jobs, scheduler) as (options, present):
@@ -248,7 +235,6 @@ def run_planned(
 
 
 def show_states(runs: Iterable[Run]) -> None:
-    """A table of notebooks: what a run of each would do, and what the last one took."""
     table = Table("notebook", "state", "seconds", "claims measured", "title")
     for run in runs:
         table.add_row(run.notebook.name, *_state(run), run.notebook.title)
@@ -256,7 +242,6 @@ def show_states(runs: Iterable[Run]) -> None:
 
 
 def show_reasons(run: Run) -> None:
-    """Why a run would be made again, or that it is up to date."""
     name, reasons = _name(run), stale_reasons(run)
     if not reasons:
         parts = present_parts(run, Result.load(run.results))
@@ -279,3 +264,54 @@ def _state(run: Run) -> tuple[str, str, str]:
 
 def _print(text: str, console: Console) -> None:
     console.print(text, soft_wrap=True, highlight=False, emoji=False)
+
+
+def check(
+    project: Project,
+    profile: str,
+    results: Callable[[], Mapping[str, Result]],
+    summary: Path | None,
+    data: Path | None,
+    update: bool,
+) -> None:
+    """Compare the stored results of a profile, say and write what was found, and make the values
+    the baseline where that is asked for (`update`).
+    """
+    try:
+        measured = results()
+        report = check_results(project, measured, profile)
+    except WorkflowError as error:
+        report = Report(profile=profile, error=plain(str(error)))
+        unwritten = write_reports(report, summary, data)
+        raise WorkflowError("\n".join([str(error), *unwritten])) from error
+    say(*(finding.text for finding in [*report.notes, *report.faults]))
+    if update:
+        say(f"Wrote {accept(project, measured, profile)}; review it with `git diff`.")
+        report = check_results(project, measured, profile)
+    unwritten = write_reports(report, summary, data)
+    values = f"{report.values} measured value{'s' * (report.values != 1)}"
+    if faults := report.faults:
+        also = ", verdicts among them: a baseline cannot fix those" if update else ""
+        failed = f"{len(faults)} of the checks on {values} failed at profile {profile}{also}."
+        raise WorkflowError("\n".join([failed, *report.advice, *unwritten]))
+    baseline = f"with {project.baseline(profile).name} and with the expected verdicts."
+    say(f"{values} agree{'s' * (report.values == 1)} {baseline}")
+    if unwritten:
+        raise WorkflowError("\n".join(unwritten))
+
+
+def show_checks(checks: Sequence[Check]) -> None:
+    """The report of the doctor, and how many faults and warnings are in it."""
+    colours = {"ok": "green", "warning": "bold yellow", "fault": "bold red"}
+    # paths and commands are folded and not cut off
+    columns = Column(), Column(), Column(overflow="fold")
+    table = Table(*columns, box=None, show_header=False, pad_edge=False)
+    for check in checks:
+        words = f"{check.result}\n{check.fix}" if check.fix else check.result
+        table.add_row(Text(check.state, colours[check.state]), Text(check.name), Text(words))
+    Console().print(table)
+    states = [check.state for check in checks]
+    counts = [
+        f"{n} {word}{'s' * (n != 1)}" for word in ("fault", "warning") if (n := states.count(word))
+    ]
+    say(f"{len(checks)} checks: {', '.join(counts) or 'all ok'}.")

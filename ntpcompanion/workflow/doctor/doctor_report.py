@@ -20,13 +20,12 @@ from packaging.version import Version
 
 import ntpcompanion
 from ntpcompanion.settings import FILE
-from ntpcompanion.workflow.base.browser import BROWSERS, find_browser
 from ntpcompanion.workflow.base.environment import clean_environment, package_parents, running
-from ntpcompanion.workflow.base.errors import WorkflowError, plain
-from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.processes import BROWSERS, Lifeline, find_browser, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.cells import code_cells
-from ntpcompanion.workflow.running.job import Job, socket_folder
+from ntpcompanion.workflow.running.start import Start, Surroundings
 from ntpcompanion.workflow.site.render import require_jupyter_book_1
 
 LIMIT = 60  # seconds for a program that is asked: several times what one takes from a cold disk
@@ -64,7 +63,6 @@ def examine(project: Project) -> list[Check]:
 
 
 def machine(project: Project) -> Iterator[Check]:
-    """The folders of a project, disk and browser."""
     yield judged("place", project.require_usable, f"{project.root} can be worked in")
     for folder in (project.build, Path(tempfile.gettempdir())):
         existing = next(each for each in (folder, *folder.parents) if each.exists())
@@ -77,7 +75,6 @@ def machine(project: Project) -> Iterator[Check]:
 
 
 def check_disk(where: Path, free: int) -> Check:
-    """Bytes that are free for files below a folder."""
     result = f"{free / 2**30:.1f} GiB free below {where}"
     if free >= DISK_WANTED:
         return Check("disk", "ok", result)
@@ -134,7 +131,6 @@ def install(project: Project) -> str:
 
 
 def check_python(running: str, needed: str) -> Check:
-    """The version of the interpreter against `requires-python`."""
     result = f"{running}, {sys.executable}"
     if SpecifierSet(needed).contains(running, prereleases=True):
         return Check("Python", "ok", result)
@@ -177,7 +173,6 @@ def check_pins(lines: Iterable[str], file: str, again: str) -> Check:
 
 
 def _applying(texts: Iterable[str]) -> list[tuple[Requirement, str | None]]:
-    """The requirements of this machine, each with the installed version."""
     asked = map(Requirement, texts)
     return [(r, _version_of(r.name)) for r in asked if not r.marker or r.marker.evaluate()]
 
@@ -190,31 +185,27 @@ def _version_of(name: str) -> str | None:
 
 
 def kernel(project: Project) -> Iterator[Check]:
-    """Run one cell as runs of notebooks do, in a worker."""
+    """Run one cell as runs of notebooks do."""
+    from ntpcompanion.workflow.running.papermill_run import run_notebook
+
     cell = nbformat.v4.new_code_cell(IN_THE_KERNEL.format(project.package.name))
-    # what a worker that is given up leaves lies below its temporary folder
-    with tempfile.TemporaryDirectory(prefix="ntp-") as folder, socket_folder() as sockets:
-        output, own_folder = Path(folder, "executed.ipynb"), Path(folder, "run")
-        own_folder.mkdir()
-        job = Job(
-            notebook=nbformat.writes(nbformat.v4.new_notebook(cells=[cell])), parameters={},
-            folder=str(own_folder), import_path=[*map(str, package_parents(project)), *running()],
-            readable=[], fonts=str(own_folder), cell_timeout=LIMIT, output=str(output),
-            sockets=sockets,
-        )  # fmt: skip
-        environment = {**clean_environment(project), "TMPDIR": folder}
+    node = nbformat.v4.new_notebook(cells=[cell])
+    import_path = (*map(str, package_parents(project)), *running())
+    with tempfile.TemporaryDirectory(prefix="ntp-") as folder, Lifeline() as lifeline:
+        start = Start(import_path, (), folder)
+        around = Surroundings(clean_environment(project), (), (), fonts=Path(folder))
         try:
-            ended = run(job.write(Path(folder, "job.json")), environment=environment, limit=LIMIT)
-            message = plain(ended.output + ended.errors).replace("\\n", "\n").strip()
-            failed = "; ".join(_ERROR.findall(message)[-2:]) or message[-300:]
-        except TimeoutError as error:
-            failed = str(error)
-        cells = code_cells(nbformat.read(output, as_version=4)) if output.is_file() else []
-    if cells:
-        imported = "".join(part.text for part in cells[0].outputs if part.get("name") == "stdout")
-        yield check_kernel(imported.strip(), project.package)
-    else:
+            ran = run_notebook(
+                node, {}, start, around, limit=LIMIT, lifeline=lifeline, patience=LIMIT
+            )
+            failed, outputs = ran.failure and ran.failure[0], code_cells(ran.node)[0].outputs
+        except WorkflowError as error:
+            failed = "; ".join(_ERROR.findall(str(error))[-2:]) or str(error)
+    if failed:
         yield Check("kernel", "fault", f"no cell could be run: {failed}", install(project))
+    else:
+        imported = "".join(part.text for part in outputs if part.get("name") == "stdout")
+        yield check_kernel(imported.strip(), project.package)
 
 
 def check_kernel(imported: str, package: Path) -> Check:

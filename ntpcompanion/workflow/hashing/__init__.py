@@ -2,8 +2,8 @@
 
 - `sources`: which files of the package a piece of code depends on, through public names too
 - `reach`: the definitions that an experiment rests on, for its records
-- `statements`: what a statement of a module says, with what its names are bound to
-- `bindings`: what statements and imports bind in their scope
-- `modules`: the modules of packages, and what a dotted name in them is bound to
-- `elsewhere`: code that acts at import, or looks where nothing can be seen
+- `statements`: what a statement of a module says, with what its names are bound to; code that acts
+  at import, or looks where nothing can be seen
+- `modules`: the modules of packages, what statements and imports bind in them, and what a dotted
+  name is bound to
 """

@@ -10,16 +10,24 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ntpcompanion.workflow.hashing.bindings import Import
-from ntpcompanion.workflow.hashing.elsewhere import (
+from ntpcompanion.workflow.hashing.modules import (
+    Bound,
+    Import,
+    Module,
+    Packages,
+    Statement,
+    is_lazy,
+)
+from ntpcompanion.workflow.hashing.statements import (
+    CHECKS,
     IMPORTERS,
     OF_THE_MODULE,
+    Reading,
     acts,
     folder_hash,
     looks_anywhere,
+    read_statement,
 )
-from ntpcompanion.workflow.hashing.modules import Bound, Module, Packages, Statement, is_lazy
-from ntpcompanion.workflow.hashing.statements import CHECKS, Reading, read_statement
 
 Read = Callable[..., Reading]  # of a module, a statement and functions whose annotations count
 
@@ -27,35 +35,14 @@ Read = Callable[..., Reading]  # of a module, a statement and functions whose an
 def definition_hashes(
     module: str, names: Iterable[str], *folders: Path, texts: Sequence[str] = ()
 ) -> dict[str, str]:
-    """What the `names` of a `module` rest on in the packages of the `folders`.
+    """The hash of every definition that the `names` of a `module` rest on in the packages of the
+    `folders`, by its name; `texts` are what the definitions are given and may import by name.
 
-    Parameters
-    ----------
-    module
-        its full name.
-    names
-        of definitions, such as `["Plan", "Result", "run"]`.
-    folders
-        the folders of the packages whose sources count.
-    texts
-        what the definitions are given and may import by name.
+    Of several equal names the later ones in the order in which they are reached are "name (2)". A
+    statement that runs at import and may change something is named by its first words. Where a
+    program reads docstrings or sources, or looks for modules that cannot be seen here, there is the
+    hash of all files of the package by its name.
 
-    Returns
-    -------
-    dict
-        the hash of every definition that is reached, by its name; of several equal names the later
-        ones in the order in which they are reached as "name (2)". A statement that runs at import
-        and may change something is named by its first words. Where a program reads docstrings or
-        sources, or looks for modules that cannot be seen here, the hash of all files of the package
-        by its name.
-
-    Raises
-    ------
-    WorkflowError
-        naming a file that is not Python.
-
-    Notes
-    -----
     Comments and layout do not count. Left out are docstrings, and annotations of functions that are
     only called, unless an unknown decorator may read them; calls of functions that
     `ntpcompanion.validation.argument_check` marks; the decorator `ntpcompanion.checks.checked`, and

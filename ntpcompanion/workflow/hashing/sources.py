@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
-from ntpcompanion.workflow.hashing.bindings import (
+from ntpcompanion.workflow.hashing.modules import (
     NO_PYTHON,
     ONE_PARSES,
     absolute,
@@ -30,10 +30,9 @@ def source_hashes(code: str, *packages: Path) -> dict[str, str]:
     to the first of them; and where the names that it takes from public names are defined.
 
     A name imported from a package that loads its names late leads to the module that defines it,
-    not to the whole package: the entry `"sub/__init__.pyi: name"` holds that module. Imports
-    inside functions count. What is imported by a computed name cannot be seen: as it is not laid
-    out for a run either, the run must declare it. Raises WorkflowError naming a file that is not
-    Python.
+    not to the whole package: the entry `"sub/__init__.pyi: name"` holds that module. Imports inside
+    functions count. What is imported by a computed name cannot be seen: as it is not laid out for a
+    run either, the run must declare it.
     """
     known, scan = {folder.name: folder for folder in packages}, _Scan(packages[0])
     hashes: dict[str, str] = {}

@@ -9,9 +9,7 @@ from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import names_beside
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.texts import MARK, read_text
-from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml
+from ntpcompanion.workflow.base.yaml_files import MARK, parse_yaml, read_text, read_yaml, validate
 
 CHAPTERS = "chapters/"
 # entries by which Jupyter Book knows a notebook
@@ -73,7 +71,6 @@ def _prose_fault(project: Project, page: str) -> str:
     """What is wrong with a page of prose; nothing if it is a MyST text that is not run.
 
     A notebook would be published with whatever outputs it holds, or be executed without our checks.
-    Raises WorkflowError for a text that cannot be read.
     """
     text, notebook = project.book / f"{page}.md", project.book / f"{page}.ipynb"
     pages = [name for name in names_beside(text) if name.endswith(".md")]
@@ -101,7 +98,6 @@ def read_front_matter(text: str, path: Path) -> dict[str, object]:
     start; none where it has none.
 
     It is read strictly: of two entries of one name, a plain reader drops the first without a word.
-    Raises WorkflowError naming `path`.
     """
     lines = text.removeprefix(MARK).split("\n")
     if not lines or not lines[0].startswith("---"):

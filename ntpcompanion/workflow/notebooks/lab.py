@@ -49,7 +49,6 @@ def start_lab(project: Project, arguments: Sequence[str] = ()) -> int:
     """Run JupyterLab on a project, at its notebooks, until it is ended; its exit code.
 
     Settings, history and what else it keeps lie in `_build/lab`, nothing in the user's home.
-    Raises WorkflowError naming the packages that are missing.
     """
     if missing := [name for name in NEEDED if find_spec(name.replace("-", "_")) is None]:
         raise WorkflowError(

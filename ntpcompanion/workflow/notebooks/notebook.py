@@ -3,21 +3,69 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 
 import nbformat
+from markdown_it import MarkdownIt
+from mdit_py_plugins.amsmath import amsmath_plugin
+from mdit_py_plugins.colon_fence import colon_fence_plugin
+from mdit_py_plugins.dollarmath import dollarmath_plugin
+from mdit_py_plugins.myst_blocks import myst_block_plugin
 
-from ntpcompanion.spelling import known_as, nearest
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.spelling import nearest
+from ntpcompanion.workflow.base.errors import WorkflowError, require_known
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.texts import read_text
+from ntpcompanion.workflow.base.yaml_files import read_text, validate
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
 from ntpcompanion.workflow.notebooks.contents import read_front_matter, toc_chapters
-from ntpcompanion.workflow.notebooks.parameter_checks import Check, parse_check
-from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
-from ntpcompanion.workflow.notebooks.titles import require_title
+from ntpcompanion.workflow.notebooks.parameters import (
+    Check,
+    Parameter,
+    parse_check,
+    parse_parameters,
+)
+
+
+@dataclass(frozen=True)
+class Title:
+    """The `text` of a title, the `cell` that holds it, and the number of its lines down to the
+    title's last one.
+    """
+
+    text: str
+    cell: nbformat.NotebookNode
+    lines: int
+
+
+def require_title(node: nbformat.NotebookNode, where: str) -> Title:
+    """The title of a notebook."""
+    # those parts of MyST inside which a `#`, or a line of `=`, makes no heading
+    parser = (
+        MarkdownIt("commonmark")
+        .use(myst_block_plugin)
+        .use(colon_fence_plugin)
+        .use(dollarmath_plugin)
+        .use(amsmath_plugin)
+    )
+    for cell in node.cells:
+        tokens = parser.parse(cell.source) if cell.cell_type == "markdown" else []
+        for opening, content in pairwise(tokens):
+            of_level_one = opening.type == "heading_open" and opening.tag == "h1"
+            if of_level_one and opening.level == 0 and opening.map:
+                return Title(" ".join(content.content.split()), cell, opening.map[1])
+    raise WorkflowError(
+        f"{where} has no title. Write a heading of level one in a text cell: `# The title`."
+    )
+
+
+def insert_below_title(node: nbformat.NotebookNode, text: str, where: str) -> None:
+    """Put a text between the title of a notebook and what follows."""
+    title = require_title(node, where)
+    lines = title.cell.source.split("\n")
+    title.cell.source = "\n".join([*lines[: title.lines], "", text, "", *lines[title.lines :]])
+
 
 # of a notebook that does not say: papermill asks for the language
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -37,9 +85,7 @@ class Notebook:
 
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
-        """What the cell tagged `parameters` assigns. Raises WorkflowError unless that is the first
-        code cell.
-        """
+        """What the cell tagged `parameters` assigns."""
         code = code_cells(self.node)
         if not code or "parameters" not in tags(code[0]):
             raise WorkflowError(f"{self.path}: the first code cell must be tagged `parameters`.")
@@ -54,7 +100,6 @@ class Notebook:
     def settings(self) -> dict[str, list[str]]:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file, folder or
         module), `files` (paths of files and folders), `records` (names) and `checks` (calls).
-        Raises WorkflowError for another entry, and for an input that is not a parameter.
         """
         settings = _settings(self.node.metadata.get("ntp", {}), self.path)
         stray = set(settings) - {"inputs", "files", "records", "checks"}
@@ -73,9 +118,7 @@ class Notebook:
 
     @cached_property
     def checks(self) -> list[Check]:
-        """What is asked of the parameters before a kernel starts. Raises WorkflowError for a check
-        that cannot be read.
-        """
+        """What is asked of the parameters before a kernel starts."""
         listed = self.settings.get("checks", [])
         return [parse_check(text, self.parameters, str(self.path)) for text in listed]
 
@@ -117,21 +160,14 @@ def notebook_paths(project: Project) -> dict[str, Path]:
 
 def choose(notebooks: dict[str, Notebook], names: Sequence[str]) -> list[Notebook]:
     """The named notebooks, each once, or all. A name is looked up among those found, so no path can
-    leave the folder. Raises WorkflowError for a name that is not there.
+    leave the folder.
     """
-    names = [known_as(name, notebooks) for name in names]
-    for name in names:
-        if name not in notebooks:
-            raise WorkflowError(
-                f"No notebook {name!r}.{nearest(name, notebooks)} Known: {', '.join(notebooks)}."
-            )
+    names = [require_known("notebook", name, notebooks) for name in names]
     return [notebooks[name] for name in dict.fromkeys(names)] if names else list(notebooks.values())
 
 
 def read_notebook(path: Path) -> Notebook:
-    """Read one text notebook. Raises WorkflowError where jupytext or Python cannot read it, and for
-    one that has no title.
-    """
+    """Read one text notebook."""
     node = _read_node(path)
     if stray := sorted(set(node.metadata) - _FRONT_MATTER):
         raise WorkflowError(

@@ -4,10 +4,9 @@ from collections.abc import Sequence
 from unicodedata import normalize
 
 from ntpcompanion.spelling import known_as, nearest
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, require_known
 from ntpcompanion.workflow.base.project import PROFILES, Project
-from ntpcompanion.workflow.base.schema import validate
-from ntpcompanion.workflow.base.yaml_files import read_yaml
+from ntpcompanion.workflow.base.yaml_files import read_yaml, validate
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import lookup, parse_value, resolve
 
@@ -15,9 +14,7 @@ Profiles = dict[str, dict[str, dict[str, object]]]  # by notebook, by profile, b
 
 
 def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
-    """The values by notebook, profile and parameter. Raises WorkflowError for an unknown notebook,
-    profile or parameter, and for a value of another type than the default.
-    """
+    """The values by notebook, profile and parameter."""
     path = project.notebooks / "profiles.yml"
     table = validate(
         read_yaml(path) or {}, dict[str, dict[str, dict[str, object] | None] | None], str(path)
@@ -38,18 +35,13 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
 
 
 def check_profile(profile: str) -> str:
-    """`profile` itself. Raises WorkflowError if there is none of that name."""
-    if profile not in PROFILES:
-        raise WorkflowError(
-            f"No profile {profile!r}.{nearest(profile, PROFILES)} Known: {', '.join(PROFILES)}."
-        )
-    return profile
+    """`profile` itself."""
+    return require_known("profile", profile, PROFILES)
 
 
 def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, object]:
     """`["NAME=VALUE", ...]` of the command line by name, read by the type of each default; whoever
-    plans the run checks the values. Raises WorkflowError as `parse_assignments`, and for an unknown
-    name.
+    plans the run checks the values.
     """
     where = f"Notebook {notebook.name!r}"
     assigned = parse_assignments(texts, "-p").items()
@@ -59,7 +51,7 @@ def parse_overrides(notebook: Notebook, texts: Sequence[str]) -> dict[str, objec
 
 def parse_assignments(texts: Sequence[str], option: str) -> dict[str, str]:
     """`["NAME=VALUE", ...]` as they are given to an option of the command line, by name as Python
-    spells it. Raises WorkflowError for another form, and for a name that comes twice.
+    spells it.
     """
     assignments: dict[str, str] = {}
     for text in texts:

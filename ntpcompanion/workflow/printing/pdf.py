@@ -15,10 +15,9 @@ from urllib.parse import unquote
 from pypdf import PageObject, PdfReader, PdfWriter
 from pypdf.generic import ArrayObject, Fit, NameObject
 
-from ntpcompanion.workflow.base.browser import find_browser
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_bytes_atomically
-from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.processes import find_browser, run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 
@@ -37,8 +36,6 @@ def print_book(
 ) -> int:
     """Print the built site of the book to `target`, which is replaced when the printing has
     succeeded, and return its number of pages; `notify` gets a line for each page that is printed.
-
-    Raises WorkflowError if the site is not built, if there is no browser, or if it prints nothing.
     """
     browser, html = browser or find_browser(), project.html("book")
     if browser is None:
@@ -84,7 +81,6 @@ def _print(source: Path, target: Path, browser: str) -> None:
 
 
 def join(parts: Mapping[Path, Path]) -> PdfWriter:
-    """The PDFs of pages of HTML as one, in this order."""
     writer, sources = PdfWriter(), []
     places: Destinations = {}
     for source, path in parts.items():

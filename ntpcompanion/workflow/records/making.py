@@ -11,11 +11,11 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
-from ntpcompanion.workflow.records.plans import plan_of
 from ntpcompanion.workflow.records.record import (
     SCHEMA,
     experiment_sources,
     last_entry,
+    plan_of,
     read_stored,
     same_plan,
 )
@@ -28,9 +28,8 @@ from ntpcompanion.workflow.records.result_comparison import (
     largest_deviation,
 )
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
-from ntpcompanion.workflow.sweeps.find_experiment import load_experiment
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
-from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget, load_experiment
 
 SHOWN = 3  # of many differences
 EVERY = "every field"  # that has no tolerance of its own
@@ -38,8 +37,7 @@ EVERY = "every field"  # that has no tolerance of its own
 
 def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path:
     """Run the plan of that name, resuming what an interrupted run left, and write
-    `book/records/NAME.json`. Raises WorkflowError for an experiment that does not exist, a task
-    that is not a plan of it, and as `compute`.
+    `book/records/NAME.json`.
     """
     plan = plan_of(project, name).model_dump()
     path, tasks = project.records / f"{name}.json", grid_tasks(plan["fixed"], plan["grid"])
@@ -66,7 +64,7 @@ def make_record(project: Project, name: str, options: Options = DEFAULT) -> Path
 
 def try_miniature(project: Project, name: str, options: Options = DEFAULT) -> float:
     """Run one task of a plan of the queue with its `miniature` values, keep nothing, and return the
-    seconds. Raises WorkflowError for a plan without a `queue`, and as `make_record`.
+    seconds.
     """
     plan = plan_of(project, name)
     if plan.queue is None:
@@ -93,12 +91,6 @@ def verify_record(
     a verification that was killed goes on with the same ones. Numbers may differ by the tolerance
     that the plan gives for their field, or by `result_comparison.RELATIVE`; all else must be equal,
     but for durations, which are not compared.
-
-    Raises
-    ------
-    WorkflowError
-        no such record, a plan that is not the stored one, more tasks than there are, a task that
-        fails, or one whose result differs, with the places that do. The record is then untouched.
     """
     with project.lock(f"record-{name}"):
         path, data = read_stored(project, name)
@@ -186,9 +178,6 @@ def _drawn(data: dict[str, Any], draw: str, count: int) -> list[int]:
 
 
 def _tolerances(project: Project, data: dict[str, Any]) -> Tolerances:
-    """Those that the plan of a record names. Raises WorkflowError if it is not the stored plan, or
-    names a field that no result has.
-    """
     plan, name = same_plan(project, data), data["name"]
     if plan is None:
         raise WorkflowError(

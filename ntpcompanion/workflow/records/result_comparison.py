@@ -45,7 +45,6 @@ class Tolerance(BaseModel, extra="forbid", frozen=True):
         return abs(old - new) / max(size, self.absolute / (self.relative or 1.0))
 
     def covers(self, old: float, new: float) -> bool:
-        """Whether two numbers are equal up to this."""
         return self.deviation(old, new) <= self.relative
 
 

@@ -1,13 +1,17 @@
 """What a build writes beside the chapters: the parts of the pages on results, and their data."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from ntpcompanion.workflow.base.files import write_atomically
+from ntpcompanion.workflow.base.files import canonical_json, write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import read_optional
+from ntpcompanion.workflow.base.provenance import hardware_line
+from ntpcompanion.workflow.base.yaml_files import read_optional
 from ntpcompanion.workflow.chapters.templating import render
-from ntpcompanion.workflow.records.record import Record
+from ntpcompanion.workflow.records.record import Queue, Record, first_of, read_plans, read_stored
 from ntpcompanion.workflow.results.landing import (
     LANDING,
     Landing,
@@ -25,8 +29,68 @@ from ntpcompanion.workflow.results.stated_results import (
     chapters_that_state,
     placed,
 )
-from ntpcompanion.workflow.results.status import Status, record_rows
 from ntpcompanion.workflow.results.views import View
+
+
+class Status(View):
+    @property
+    def machines(self) -> list[tuple[list[str], str, dict[str, str]]]:
+        """Titles of the notebooks that were made on equal machines with equal versions, none where
+        that are all; the machine, and the versions.
+        """
+        made: dict[str, list[str]] = {}
+        for name, result in self.results.items():
+            made.setdefault(canonical_json([result.hardware, result.versions]), []).append(name)
+        machines = []
+        for names in made.values():
+            hardware, versions = self.results[names[0]].hardware, self.results[names[0]].versions
+            system = f"{hardware['system']} {hardware['machine']}"
+            line = f"{hardware_line(hardware)}, {hardware['memory_gib']} GiB, {system}"
+            titles = [self.title(name) for name in names] if len(made) > 1 else []
+            machines.append((titles, line, versions))
+        return machines
+
+
+@dataclass(frozen=True)
+class RecordRow:
+    """A planned record: what its file holds, and which definitions have changed since; empty where
+    it was not made yet, and where none has. `queue` where it waits for a larger machine.
+    """
+
+    name: str
+    stored: Mapping[str, Any]
+    changed: str = ""
+    queue: Queue | None = None
+
+    @property
+    def computing(self) -> str:
+        """Hours, minutes and seconds, such as `0:07:12`."""
+        return str(timedelta(seconds=round(self.stored["seconds"])))
+
+    @property
+    def machine(self) -> str:
+        return hardware_line(self.stored["hardware"])
+
+    @property
+    def again(self) -> str:
+        """Which of its tasks were run again, and how far their results lay apart."""
+        if not self.stored["verified"]:
+            return "–"
+        last = self.stored["verified"][-1]
+        deviation = f", deviation {last['deviation']:.1g}" if last["deviation"] else ", equal"
+        return f"{last['tasks']} of {last['of']} tasks, {last['date'][:10]}{deviation}"
+
+
+def record_rows(project: Project, record: Callable[[str], Record]) -> list[RecordRow]:
+    """The records that are planned; `record(name)` loads one."""
+    rows = []
+    for name, plan in read_plans(project).items():
+        row = RecordRow(name, {}, queue=plan.queue)
+        if (project.records / f"{name}.json").is_file():
+            changed = first_of(record(name).outdated)
+            row = RecordRow(name, read_stored(project, name)[1], changed)
+        rows.append(row)
+    return rows
 
 
 def write_generated(

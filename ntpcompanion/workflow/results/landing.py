@@ -84,11 +84,7 @@ def read_parts(project: Project) -> dict[str, list[str]]:
 
 
 def landing_page(page: LandingPage) -> dict[str, str]:
-    """The texts by file name, as MyST: the map, the findings, a card as an example.
-
-    Raises WorkflowError for a claim or figure that is not there, and for a finding whose claim is
-    not supported at the book profile.
-    """
+    """The texts by file name, as MyST: the map, the findings, a card as an example."""
     if stray := sorted(set(page.landing.threads) - set(page.parts)):
         raise WorkflowError(
             f"book/landing.yml has the threads {', '.join(stray)}, which are not parts of "
@@ -121,7 +117,7 @@ def _shown(page: LandingPage, finding: Finding, number: int) -> Shown:
 
 def picture(page: nbformat.NotebookNode, notebook: str, figure: str, prefix: str) -> str:
     """The figure of that name in a chapter as its page shows it, all ids in it with a `prefix` of
-    their own: figures of two chapters may have the same. Raises WorkflowError where it is missing.
+    their own: figures of two chapters may have the same.
     """
     for cell in page.cells:
         if cell.metadata.get("mystnb", {}).get("figure", {}).get("name") == figure:

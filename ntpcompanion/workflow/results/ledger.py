@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, result_order
-from ntpcompanion.workflow.claims.intervals import half_widths
-from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim
+from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim, half_widths
 from ntpcompanion.workflow.results.views import View
 from ntpcompanion.workflow.running.results import Result
 
@@ -26,12 +25,10 @@ class Ledger(View):
 
     @property
     def verdicts(self) -> list[str]:
-        """Those that a claim has."""
         return [each for each in VERDICTS if any(r.verdict == each for r in self.judged.values())]
 
     @property
     def counts(self) -> Counter[tuple[str, str]]:
-        """How many claims of each kind have each verdict."""
         return Counter((one.claim.kind, one.verdict) for one in self.judged.values())
 
     @property
@@ -63,7 +60,6 @@ class Ledger(View):
 
 
 def ledger_row(judged: JudgedClaim) -> Row:
-    """A claim with what was measured for it."""
     claim, item, expectation = judged.claim, judged.measurement, judged.expectation
     values, errors = (item.values, item.errors) if item else ((), ())
     ends = [*zip(values, half_widths(item) if item else (), strict=True)]

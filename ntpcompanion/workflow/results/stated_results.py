@@ -76,7 +76,6 @@ Answered = tuple[Question, list[str], list[JudgedClaim]]
 
 
 def statements(notebooks: Mapping[str, Notebook]) -> list[Statement]:
-    """The statements of all notebooks, in the order of the book."""
     return [statement for notebook in notebooks.values() for statement in _of_notebook(notebook)]
 
 
@@ -95,12 +94,7 @@ def _of_notebook(notebook: Notebook) -> Iterator[Statement]:
 
 
 def placed(stated: Listed, view: View) -> list[tuple[str, list[Placed]]]:
-    """The names of the papers, each with what it states.
-
-    Raises WorkflowError for a place that the book does not have, a statement without a place and
-    without a reason, one that is listed twice, a claim about something that is not listed, more
-    than three claims that decide one statement, or one that is not about it.
-    """
+    """The names of the papers, each with what it states."""
     known = known_places(view.notebooks)
     about: dict[tuple[str, str], dict[str, JudgedClaim]] = {}
     for name, one in view.judged.items():
@@ -121,11 +115,6 @@ def placed(stated: Listed, view: View) -> list[tuple[str, list[Placed]]]:
 
 
 def answered(questions: list[Question], view: View) -> list[Answered]:
-    """Each question with its proofs and its claims.
-
-    Raises WorkflowError if a label is not that of a theorem, proposition, lemma or corollary of the
-    book, if a claim is unknown, or if a question has none of `proved`, `measured` and `open`.
-    """
     _require(QUESTIONS, _unanswered(questions, view))
     places = known_places(view.notebooks)
     return [

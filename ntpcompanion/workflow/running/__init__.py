@@ -4,13 +4,10 @@
 - `freshness`: the key of a run: everything that decides its numbers, and what changed in it
 - `execute`: the stale runs, several at a time, each outcome stored whole or not at all
 - `layout`: what a run declares, and the folder in which it lives, which holds that and its modules
-- `start`: its environment, and the places that it may read besides
+- `start`: its environment, the places that it may read besides, and what all runs have in common
 - `confine`: the program that closes all other places
 - `undeclared`: what a run asked for and did not declare, in sentences
-- `job`: what a worker receives, and what it says
-- `surroundings`: what all runs of a command have in common
-- `worker`: the process that executes one notebook with papermill
-- `bounded`: papermill's engine with a bound on the outputs of a cell
+- `papermill_run`: one notebook executed with papermill, and what is kept of it
 - `kernel`: the kernel, without configuration of the user or the machine
 - `results`: the results file beside an executed notebook
 - `history`: the values of claims, kept for each build and machine

@@ -30,12 +30,8 @@ class _Below(ctypes.Structure):
 def read_only_below(paths: Iterable[str]) -> bool:
     """From now on this process and those it starts can neither read files, list folders nor start
     programs elsewhere than below these folders (or at these files). They can still write, and ask
-    whether something exists. Returns whether the system could do so.
-
-    Raises
-    ------
-    OSError
-        rules that the system has and does not take.
+    whether something exists. Returns whether the system could do so; raises OSError if it does not
+    take its own rules.
     """
     if sys.platform != "linux":
         return False

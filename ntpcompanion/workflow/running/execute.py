@@ -8,18 +8,21 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import nbformat
 
-from ntpcompanion.workflow.base import processes
 from ntpcompanion.workflow.base.errors import WorkflowError, plain
 from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.base.installed import distributions_of, library_states
-from ntpcompanion.workflow.base.processes import Ended, Lifeline
-from ntpcompanion.workflow.base.provenance import hardware, now, versions
+from ntpcompanion.workflow.base.processes import Lifeline
+from ntpcompanion.workflow.base.provenance import (
+    distributions_of,
+    hardware,
+    library_states,
+    now,
+    versions,
+)
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.running.freshness import (
@@ -30,7 +33,6 @@ from ntpcompanion.workflow.running.freshness import (
     key_parts,
     other_files,
 )
-from ntpcompanion.workflow.running.job import Cell, Done, Failed, Job, Message, parse, socket_folder
 from ntpcompanion.workflow.running.layout import HOW, Layout, elsewhere, laid_out_files, lay_out
 from ntpcompanion.workflow.running.results import (
     Result,
@@ -43,12 +45,14 @@ from ntpcompanion.workflow.running.results import (
 from ntpcompanion.workflow.running.runs import (
     Run,
     checked,
-    load_executed,
     stale_reasons,
     unused_defaults,
 )
-from ntpcompanion.workflow.running.surroundings import Surroundings, surroundings_of
+from ntpcompanion.workflow.running.start import Start, Surroundings, surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
+
+if TYPE_CHECKING:
+    from ntpcompanion.workflow.running.papermill_run import Ran
 
 Report = Callable[[Run, str, int, int], None]  # run, state, cell, cells
 
@@ -157,26 +161,56 @@ def _execute_one(
             "stored; run it again."
         )
     started, began = now(), time.perf_counter()
-    with socket_folder() as sockets:
-        output, outside = scratch / "executed.ipynb", elsewhere(run.project, inputs)
-        around = surroundings_of(run.project)
-        job = _job(run, layout, outside, around, output, sockets)
-        undeclared, command = _undeclared(run, job), job.write(scratch / "job.json")
-        start = partial(processes.run, environment=around.environment, lifeline=lifeline)
-        done = _run_worker(run, command, progress, start, undeclared)
-    node = tidy(load_executed(Path(job.output)), run.notebook)
+    around = surroundings_of(run.project)
+    start = Start.of(layout, around, elsewhere(run.project, inputs))
+    undeclared = _undeclared(run, start)
+    ran = _in_kernel(run, start, around, progress, lifeline)
+    if ran.failure:
+        error, traceback = ran.failure
+        hints = undeclared.after_failure(error, sorted(ran.log.absent))
+        shown = "\n".join([plain(traceback) or ran.cells.source, *hints])
+        raise WorkflowError(f"{run.title}, code cell {ran.cells.number}: {error}\n{shown}")
+    node = tidy(ran.node, run.notebook)
     require_listed_records(node, run.notebook)
-    require_measured(node, run.notebook.name, done.measured)
-    others = other_files(run.project, run.notebook, run.parameters, parts, done.read)
-    notes = [*complaints(node), *done.notes, *undeclared.after_success(done.absent, others)]
-    libraries = distributions_of(done.modules) - set(run.project.settings.libraries)
+    require_measured(node, run.notebook.name, ran.log.measured)
+    others = other_files(run.project, run.notebook, run.parameters, parts, ran.log.read)
+    hints = undeclared.after_success(sorted(ran.log.absent), others)
+    notes = [*complaints(node), *ran.cells.notes, *hints]
+    libraries = distributions_of(ran.log.modules) - set(run.project.settings.libraries)
     parts = {**parts, FILES_READ: others, LIBRARIES_USED: library_states(libraries)}
-    result = _result(run, node, done, parts, started, time.perf_counter() - began)
+    result = _result(run, node, ran, parts, started, time.perf_counter() - began)
     write_atomically(run.page, nbformat.writes(node))
     result.save(run.results)  # last: until it is there, the notebook above counts as stale
     notes += _keep_written_files(run, layout)
     shutil.rmtree(scratch, ignore_errors=True)
     return notes
+
+
+def _in_kernel(
+    run: Run,
+    start: Start,
+    around: Surroundings,
+    progress: Callable[[int], None],
+    lifeline: Lifeline,
+) -> "Ran":
+    try:
+        # imported late: only who runs a notebook waits for papermill
+        from ntpcompanion.workflow.running.papermill_run import run_notebook
+
+        return run_notebook(
+            run.notebook.node,
+            run.parameters,
+            start,
+            around,
+            limit=run.project.settings.cell_limit(run.profile),
+            lifeline=lifeline,
+            began=progress,
+        )
+    except ImportError as error:
+        fix = "Install what is missing: `pip install 'ntpcompanion[workflow]'`."
+        raise WorkflowError(f"{run.title} cannot be run: {error}. {fix}") from error
+    except WorkflowError as error:
+        raise WorkflowError(f"{run.title}: {error}") from error
 
 
 def _keep_written_files(run: Run, layout: Layout) -> list[str]:
@@ -195,7 +229,7 @@ def _keep_written_files(run: Run, layout: Layout) -> list[str]:
 def _result(
     run: Run,
     node: nbformat.NotebookNode,
-    done: Done,
+    ran: "Ran",
     parts: dict[str, object],
     started: str,
     seconds: float,
@@ -211,69 +245,25 @@ def _result(
         key_parts=parts,
         started=started,
         seconds=round(seconds, 2),
-        cell_seconds=done.cell_seconds,
-        peak_memory=done.peak_memory,
+        cell_seconds=ran.cells.seconds,
+        peak_memory=ran.peak_memory,
         versions=versions(run.project.settings.libraries),
         hardware=hardware(),
         outputs=outputs_digest(node),
     )
 
 
-def _job(
-    run: Run, layout: Layout, inputs: list[str], around: Surroundings, output: Path, sockets: str
-) -> Job:
-    return Job(
-        notebook=nbformat.writes(run.notebook.node),
-        parameters=run.parameters,
-        folder=str(layout.folder),
-        import_path=[*map(str, layout.import_path), *around.code],
-        readable=[*around.readable, *inputs],
-        fonts=str(around.fonts),
-        cell_timeout=run.project.settings.cell_limit(run.profile),
-        output=str(output),
-        sockets=sockets,
-    )
-
-
-def _undeclared(run: Run, job: Job) -> Undeclared:
+def _undeclared(run: Run, start: Start) -> Undeclared:
     return Undeclared(
         project=run.project,
         name=f"Notebook {run.notebook.name!r}",
         code="a cell",
-        folder=Path(job.folder),
-        allowed=(*job.readable, *job.import_path),
+        folder=Path(start.folder),
+        allowed=(*start.readable, *start.import_path),
         texts=texts_of(imported_modules(run.notebook.node), run.parameters),
         how=HOW,
         records=tuple(run.notebook.settings.get("records", [])),
     )
-
-
-def _run_worker(
-    run: Run,
-    command: list[str],
-    progress: Callable[[int], None],
-    start: Callable[..., Ended],
-    undeclared: Undeclared,
-) -> Done:
-    last: Message | None = None
-
-    def receive(line: str) -> None:
-        nonlocal last
-        last = parse(line) or last
-        if isinstance(last, Cell):
-            progress(last.cell)
-
-    ended = start(command, each_line=receive)
-    if isinstance(last, Done):
-        return last
-    where = run.title
-    if isinstance(last, Failed):
-        shown = plain(last.traceback) or last.source
-        hints = "".join(f"\n{hint}" for hint in undeclared.after_failure(last.error, last.absent))
-        raise WorkflowError(f"{where}, code cell {last.cell}: {last.error}\n{shown}{hints}")
-    location = f" in code cell {last.cell}" if isinstance(last, Cell) else ""
-    errors = plain(ended.errors)[-2000:]
-    raise WorkflowError(f"{where}: its process ended with code {ended.code}{location}.\n{errors}")
 
 
 def tidy(node: nbformat.NotebookNode, source: Notebook) -> nbformat.NotebookNode:

@@ -17,9 +17,8 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     user_path,
 )
-from ntpcompanion.workflow.base.installed import library_states
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.base.provenance import library_states, library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
@@ -63,7 +62,6 @@ def key_parts(
 
 
 def key(parts: KeyParts) -> str:
-    """One hash of the parts."""
     return sha256(canonical_json(parts))
 
 
@@ -86,8 +84,6 @@ def input_hashes(
 ) -> dict[str, str]:
     """SHA-256 of the content of every input that the front matter names, whatever its file or
     folder is called; of a record that of its results: who made or verified them moves no number.
-
-    Raises WorkflowError for a file that is missing, and for a record that was edited.
     """
     inputs = input_files(project, notebook, parameters)
     return {name: _content_hash(name, path) for name, path in inputs.items()}
@@ -102,9 +98,7 @@ def _content_hash(name: str, path: Path) -> str:
 def input_files(
     project: Project, notebook: Notebook, parameters: Mapping[str, object]
 ) -> dict[str, Path]:
-    """The files of the inputs and records that the front matter names. Raises WorkflowError naming
-    one that is missing.
-    """
+    """The files of the inputs and records that the front matter names."""
     files = {
         name: _input_path(project, name, parameters[name], notebook)
         for name in notebook.settings.get("inputs", [])
@@ -131,9 +125,6 @@ def other_files(
 ) -> dict[str, str]:
     """The digests of what a run read outside of its folder, its inputs left out; `read` is what its
     processes wrote down.
-
-    Raises WorkflowError if an input was not what the key says when it was read, or if a file is no
-    longer what it was: the outcome would be stored as if the present files had made it.
     """
     inputs = input_files(project, notebook, parameters)
     known = {

@@ -2,8 +2,10 @@
 `book/history/`.
 """
 
+import os
 import shutil
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +17,7 @@ from ntpcompanion.workflow.base.files import (
     sha256,
     write_atomically,
 )
-from ntpcompanion.workflow.base.git import git, holds_project
+from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.claims.claims import Claim
@@ -23,6 +25,11 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.running.results import Result
 
 SCHEMA = 1
+# where the user's own settings of git lie, and how far up it looks for a repository
+SETTINGS = {
+    "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES",
+    "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+}  # fmt: skip
 
 
 def entry_of(
@@ -30,9 +37,6 @@ def entry_of(
 ) -> dict[str, Any]:
     """What a history keeps of the stored runs of a profile, which were made at a `commit`, as JSON:
     of each claim the value, error, replicates and verdict.
-
-    Raises WorkflowError for smoke runs, whose numbers are not results, and for runs on several
-    machines.
     """
     if profile == "smoke":
         raise WorkflowError(
@@ -65,7 +69,7 @@ def entry_of(
 
 def append_entry(project: Project, entry: Mapping[str, Any]) -> Path | None:
     """Write an entry into a file of its own; return it, or None if there is one with the same
-    values of the same machine and commit. Raises WorkflowError naming a file that is damaged.
+    values of the same machine and commit.
     """
     folder = project.book / "history"
     if any(_numbers(read_sealed(path)) == _numbers(entry) for path in folder.glob("*.json")):
@@ -79,13 +83,16 @@ def append_entry(project: Project, entry: Mapping[str, Any]) -> Path | None:
 
 def present_commit(project: Project) -> str:
     """The commit of the checkout, with `+` where a tracked file differs; empty without git, and
-    where the repository does not hold this project.
+    where the repository does not hold this project: another one may lie above it.
     """
-    if shutil.which("git") is None or not holds_project(project.root):
+    # what a hook or a shell may have set for another repository does not count
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k in SETTINGS}
+    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1", "LC_ALL": "C"}
+    git = partial(run, environment=environment, folder=project.root, limit=60)
+    if shutil.which("git") is None or git(["git", "cat-file", "-e", "HEAD:./_config.yml"]).code:
         return ""
-    head = git(project.root, "rev-parse", "--short=12", "HEAD").output.strip()
-    changed = git(project.root, "diff", "--quiet", "HEAD").code
-    return head + ("+" if changed else "")
+    head = git(["git", "rev-parse", "--short=12", "HEAD"]).output.strip()
+    return head + ("+" if git(["git", "diff", "--quiet", "HEAD"]).code else "")
 
 
 def _numbers(entry: Mapping[str, Any]) -> dict[str, Any]:

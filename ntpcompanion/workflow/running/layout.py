@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ntpcompanion.workflow.base.environment import package_parents
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import hash_of, read_input, sha256, walk_below
+from ntpcompanion.workflow.base.errors import WorkflowError, explained
+from ntpcompanion.workflow.base.files import read_input, sha256, walk_below
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 
 SOURCES = (".py", ".pyi", ".pyc")
@@ -48,7 +49,7 @@ class Layout:
             for name, digest in contents(self.folder)
             if digest != EMPTY and "__pycache__" not in name.split("/")
         ]
-        return [name for name in below if self.files.get(name) != hash_of(self.folder / name)]
+        return [name for name in below if self.files.get(name) != state_of(self.folder / name)]
 
 
 def lay_out(
@@ -56,8 +57,7 @@ def lay_out(
 ) -> Layout:
     """Copy to a new, emptied folder the files of packages and the `declared` files and folders of a
     run, each by its path below the root. `modules` are as `source_hashes` names them; an entry with
-    a colon stands for the public names of a package, whose stub is needed. Raises WorkflowError for
-    a file that cannot be read.
+    a colon stands for the public names of a package, whose stub is needed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -83,8 +83,6 @@ def lay_out(
 def contents(folder: Path) -> Iterator[tuple[str, str]]:
     """The files below a folder, those behind links too, and its empty folders: relative names in
     order, each with `EMPTY` or an empty text. A link to a folder that holds it is not followed.
-
-    Raises WorkflowError for a name that is not UTF-8.
     """
     for place, folders, names in walk_below(folder):
         folders.sort()
@@ -145,35 +143,23 @@ def _import_places(project: Project) -> dict[Path, str]:
 
 def _copy(source: Path, target: Path) -> str:
     """Copy a file, with its permission to be run and a date of its own; SHA-256 of the copy."""
-    try:
+    unread = f"{source} cannot be copied for the run: {{}}. Correct its permissions, or free"
+    with explained(f"{unread} some space."):
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
         shutil.copymode(source, target)
         os.utime(target, (DATE, DATE))
-    except OSError as error:
-        raise WorkflowError(
-            f"{source} cannot be copied for the run: {error.strerror or error}. Correct its "
-            "permissions, or free some space."
-        ) from error
-    return hash_of(target)
+    return state_of(target)
 
 
 def listed_files(project: Project, notebook: Notebook) -> dict[str, Path]:
-    """The files and folders under `files` in the front matter, by their paths below the root.
-    Raises WorkflowError as `files_below_root`.
-    """
+    """The files and folders under `files` in the front matter, by their paths below the root."""
     where = f"Notebook {notebook.name!r}: `files` in its front matter"
     return files_below_root(project, notebook.settings.get("files", []), where)
 
 
 def files_below_root(project: Project, names: Iterable[str], where: str) -> dict[str, Path]:
-    """The files and folders of these names, by their paths below the root.
-
-    Raises
-    ------
-    WorkflowError
-        a path that is missing, that leaves the project, or that is the project.
-    """
+    """The files and folders of these names, by their paths below the root."""
     listed = {}
     for listed_name in names:
         name, named = (
@@ -199,7 +185,7 @@ def file_digests(paths: Mapping[str, Path]) -> dict[str, str]:
     digests = {}
     for name, place in paths.items():
         for below, kind in contents(place) if place.is_dir() else [("", "")]:
-            digests[Path(name, below).as_posix()] = kind or hash_of(place / below)
+            digests[Path(name, below).as_posix()] = kind or state_of(place / below)
     return digests
 
 

@@ -49,12 +49,10 @@ class Result:
 
     @property
     def measured(self) -> set[str]:
-        """The ids of the claims it measured."""
         return {item.claim for item in self.measurements}
 
     @property
     def machine(self) -> str:
-        """What made it, in words."""
         return f"{hardware_line(self.hardware)}, Python {self.versions['python']}"
 
     @property
@@ -64,15 +62,11 @@ class Result:
         return f"{self.seconds:.{digits}f} seconds"
 
     def save(self, path: Path) -> None:
-        """Write the file, sealed with a checksum."""
         data = {field.name: getattr(self, field.name) for field in fields(self)}
         write_sealed(path, {**data, "measurements": [item.to_json() for item in self.measurements]})
 
     @classmethod
     def load(cls, path: Path) -> "Result":
-        """Read and check the file. Raises WorkflowError if it is missing, damaged, or of another
-        schema.
-        """
         if not path.is_file():
             raise WorkflowError(f"{path} does not exist: the notebook has not been run.")
         data = read_sealed(path)
@@ -105,10 +99,6 @@ def outputs_digest(node: nbformat.NotebookNode) -> str:
 
 
 def collect_measurements(node: nbformat.NotebookNode, name: str) -> list[Measurement]:
-    """All measurements among the outputs, in order.
-
-    Raises WorkflowError if `measure` would not make one of them, or if one claim comes twice.
-    """
     try:
         measurements = [Measurement.from_json(data) for data in _shown(node, MEASUREMENT_MIME)]
     except ValueError as error:

@@ -13,8 +13,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import Notebook, choose, find_notebooks
-from ntpcompanion.workflow.notebooks.parameter_checks import run_checks
-from ntpcompanion.workflow.notebooks.parameters import resolve
+from ntpcompanion.workflow.notebooks.parameters import resolve, run_checks
 from ntpcompanion.workflow.notebooks.profiles import (
     Profiles,
     check_profile,
@@ -57,17 +56,14 @@ class Run:
 
     @property
     def title(self) -> str:
-        """What it is called in a sentence."""
         return f"Notebook {self.notebook.name!r} ({self.profile})"
 
     @property
     def page(self) -> Path:
-        """The executed notebook."""
         return self.stem.with_name(self.stem.name + ".ipynb")
 
     @property
     def results(self) -> Path:
-        """The results file beside it."""
         return self.stem.with_name(self.stem.name + ".json")
 
 
@@ -92,7 +88,7 @@ def chosen_runs(
     project: Project, profile: str, names: Sequence[str] = (), overrides: Sequence[str] = ()
 ) -> list[Run]:
     """The runs of the named notebooks (default: all) at a profile, with `-p` overrides like
-    `"seed=1"`. Raises WorkflowError for a profile, name or parameter that there is not.
+    `"seed=1"`.
     """
     check_profile(profile)
     known = find_notebooks(project)
@@ -106,7 +102,7 @@ def chosen_runs(
 
 def checked(run: Run) -> list[str]:
     """What the checks that the notebook's front matter names say of the run's parameters, for its
-    user. Raises WorkflowError where one rejects them.
+    user.
     """
     return run_checks(run.notebook.checks, [run.parameters], f"Notebook {run.notebook.name!r}")
 
@@ -162,7 +158,6 @@ def present_parts(run: Run, result: Result) -> KeyParts:
 
 
 def load_executed(path: Path) -> nbformat.NotebookNode:
-    """Read an executed notebook. Raises WorkflowError if it is missing or damaged."""
     try:
         node: nbformat.NotebookNode = nbformat.v4.reads(path.read_text(encoding="utf-8"))
         nbformat.validate(node)  # `nbformat.read` only logs what is invalid

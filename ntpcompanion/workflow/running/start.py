@@ -1,5 +1,5 @@
 """How a process of a run begins: with an environment of its own, a log of what it reads elsewhere,
-and rules that close all other places.
+and rules that close all other places. What all runs of a command have in common.
 """
 
 import json
@@ -7,13 +7,25 @@ import os
 import shutil
 import sys
 import sysconfig
+import threading
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+import ntpcompanion
 from ntpcompanion.workflow.base import tracing
-from ntpcompanion.workflow.base.environment import fixed_environment, homes
+from ntpcompanion.workflow.base.environment import (
+    clean_environment,
+    fixed_environment,
+    homes,
+    running,
+)
+from ntpcompanion.workflow.base.files import user_path
+from ntpcompanion.workflow.base.processes import run
+from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import editable_folders, library_versions
 from ntpcompanion.workflow.running import confine
+from ntpcompanion.workflow.running.layout import Layout
 
 # where programs, libraries, devices and the settings of a machine lie
 SYSTEM = (
@@ -21,6 +33,8 @@ SYSTEM = (
     "/dev", "/run", "/nix", "/gnu", "/snap", "/var/lib", "/var/cache/fontconfig", "/System",
     "/Library",
 )  # fmt: skip
+RUNNING = Path(ntpcompanion.__file__).resolve().parent
+_ONE_MAKES_FONTS = threading.Lock()
 # not imported: it would load the kernel here
 KERNEL = Path(__file__).with_name("kernel.py")
 # what every interpreter runs at its start, with the modules `tracing` and `kernel` beside it
@@ -42,6 +56,12 @@ class Start:
     import_path: tuple[str, ...]
     readable: tuple[str, ...]
     folder: str
+
+    @classmethod
+    def of(cls, layout: Layout, around: "Surroundings", readable: Iterable[str]) -> "Start":
+        """What a run may use that has a folder of its own, and these places besides."""
+        code = (*map(str, layout.import_path), *around.code)
+        return cls(code, (*around.readable, *readable), str(layout.folder))
 
     def command(self, scratch: Path, *program: str) -> list[str]:
         """The command that starts a Python program of the run, closed to what is not named."""
@@ -97,3 +117,44 @@ def others(import_path: Iterable[str], root: Path) -> list[str]:
         and not below.startswith(os.path.join(place, ""))
         and not os.path.join(place, "").startswith(below)
     ]
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What is the same for all runs of a command: the environment of workers, the folders of code
+    that lies outside of the project, places that may be read, and the list of typefaces.
+    """
+
+    environment: dict[str, str]
+    code: tuple[str, ...]
+    readable: tuple[str, ...]
+    fonts: Path
+
+
+def surroundings_of(project: Project) -> Surroundings:
+    environment = clean_environment(project)
+    # not what the user's PYTHONPATH adds, which a run does not have
+    ours = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    installed = [place for place in sys.path if place not in ours]
+    edited = others([*installed, *editable_folders()], project.root)
+    # where this package is imported from, unless it is the project's own, which is laid out
+    tool = [] if RUNNING in project.packages else running()
+    code = [*tool, *(place for place in edited if place not in running())]
+    models = [environment[name] for name in ("HF_HOME",) if name in environment]
+    named = [str(project.root / user_path(place)) for place in project.settings.readable]
+    return Surroundings(environment, tuple(code), (*named, *models), _fonts(project))
+
+
+def _fonts(project: Project) -> Path:
+    """A folder with the list of typefaces that Matplotlib makes of a machine, in seconds; each run
+    gets a copy. It stays empty without Matplotlib.
+    """
+    version = library_versions(("matplotlib",)).get("matplotlib", "none")
+    folder = project.build / "cache" / "fonts" / version
+    with _ONE_MAKES_FONTS:
+        if not list(folder.glob("fontlist*.json")):
+            folder.mkdir(parents=True, exist_ok=True)
+            environment = {**clean_environment(project), "MPLCONFIGDIR": str(folder)}
+            program = "import matplotlib.font_manager"
+            run([sys.executable, "-P", "-c", program], environment=environment)
+    return folder

@@ -23,32 +23,16 @@ LONGEST = 300  # characters of a path that is looked for
 
 @dataclass(frozen=True, kw_only=True)
 class Undeclared:
-    """What a run has asked for and not been given, after it has ended.
-
-    Fields
-    ------
-    project, name
-        the project, and what the run is called in a sentence.
-    code
-        what names a file in it: "a cell", say.
-    folder, allowed
-        the folder of the run, and the places outside of it that it may read.
-    texts
-        what its code and its parameters name.
-    how
-        how a file of the project is declared, with the place of its `name`.
-    records
-        those that it lists; None: it shows none.
-    """
+    """What a run has asked for and not been given, after it has ended."""
 
     project: Project
-    name: str
-    code: str
-    folder: Path
-    allowed: tuple[str, ...]
-    texts: frozenset[str]
-    how: str
-    records: tuple[str, ...] | None = None
+    name: str  # of the run in a sentence
+    code: str  # what names a file in it: "a cell", say
+    folder: Path  # of the run
+    allowed: tuple[str, ...]  # the places outside of it that it may read
+    texts: frozenset[str]  # what its code and its parameters name
+    how: str  # a file of the project is declared, with the place of its `name`
+    records: tuple[str, ...] | None = None  # those that it lists; None: it shows none
 
     def after_failure(self, error: str, absent: Iterable[str]) -> list[str]:
         """What may have been missing where a run has failed; `absent` are relative paths that were
@@ -57,13 +41,7 @@ class Undeclared:
         return self._sentences([*sorted(self.texts), *absent, *named_in(error)])
 
     def after_success(self, absent: Iterable[str], others: Iterable[str]) -> list[str]:
-        """What the code names although the run does not have it, and what was read elsewhere.
-
-        Raises
-        ------
-        WorkflowError
-            under CI, files outside of the project that no setting allows to be read.
-        """
+        """What the code names although the run does not have it, and what was read elsewhere."""
         paths = [text for text in sorted(self.texts) if "/" in text or Path(text).suffix]
         root, stranger = self.project.root, outside(self.allowed)
         strangers = [name for name in others if stranger(os.path.realpath(root / name))]

@@ -2,10 +2,9 @@
 
 - `build_site`: the whole of it: pages, ledger, status, rendering, checks
 - `unchanged`: whether sources changed during a build, or there is nothing to do
-- `render`: Jupyter Book called, and its site put in place
+- `render`: Jupyter Book called, small faults in its markup fixed, and its site put in place
 - `marks`: whether a site shows what it should; what on a page shows a verdict, read as a browser
   reads it
-- `markup_fixes`: small faults in the markup of themes and extensions
 - `look`: the styles and scripts of `assets` on every page
 - `experiment_fields`: plans and results of experiments on their API page, field by field
 - `sphinx_extension`: the paper's numbers on pages, and what these were read from

@@ -14,16 +14,15 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.chapters.figures import known_widgets
 from ntpcompanion.workflow.chapters.pages import make_chapter
-from ntpcompanion.workflow.chapters.widgets import known_widgets
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.results.generated import write_generated
-from ntpcompanion.workflow.results.references import read_papers
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.results.views import View, read_papers
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.marks import Mark, chapter_marks, site_faults
@@ -31,9 +30,6 @@ from ntpcompanion.workflow.site.render import publish, render
 
 
 def current_results(runs: list[Run]) -> dict[str, Result]:
-    """The stored results of runs by notebook. Raises WorkflowError naming each run that is stale,
-    and why.
-    """
     faults = []
     for run in runs:
         reasons = stale_reasons(run)
@@ -62,7 +58,7 @@ def prepare_pages(project: Project, runs: list[Run], profile: str) -> Prepared:
     """Write every generated page of the book at a profile.
 
     The book profile is prepared in place. Any other is prepared in a copy: its output cannot reach
-    the book's folder. Raises WorkflowError with the faults of claims, pages and stored runs.
+    the book's folder.
     """
     claims = load_claims(project)
     notebooks = {run.notebook.name: run.notebook for run in runs}
@@ -99,8 +95,7 @@ def build_site(
     project: Project, runs: list[Run], profile: str, check: Callable[[], list[str]] = list
 ) -> Path:
     """Render the site of a profile from its stored results; its folder. `check` says, before the
-    site is published, which sources have changed. Raises WorkflowError with the faults of its
-    sources or of the site, and with what Jupyter Book complains of; the old site then stays.
+    site is published, which sources have changed.
     """
     source, marks, texts = prepare_pages(project, runs, profile)
     html = project.html(profile)
@@ -114,7 +109,6 @@ def build_site(
 
 
 def _staged_copy(project: Project, profile: str) -> Path:
-    """A copy of the book folder without its chapters."""
     target = project.staged(profile)
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(project.book, target, ignore=shutil.ignore_patterns("chapters"))

@@ -12,7 +12,6 @@ LATE = 800  # after those of the theme and of other extensions, as if `_config.y
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to Sphinx."""
     app.connect("config-inited", _add_folder)
     for name in STYLES:
         app.add_css_file(name, priority=LATE)

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ntpcompanion.workflow.base.files import hash_of
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
 from ntpcompanion.workflow.site.experiment_fields import add_fields
 
@@ -17,7 +17,6 @@ FILE = "sources.json"  # beside the doctrees: the files that pages include, show
 
 # `app` and `env` are Sphinx's own objects, whose classes no command of ours waits to import
 def setup(app: Any) -> dict[str, bool]:
-    """Connect to Sphinx."""
     # else Sphinx loads MathJax only where it has seen a formula itself: not for those in raw HTML
     app.set_html_assets_policy("always")
     app.connect("env-updated", _note_files)
@@ -36,7 +35,7 @@ def included_files(doctrees: Path) -> dict[str, str]:
 
 def _note_files(app: Any, env: Any) -> None:
     paths = {os.path.join(env.srcdir, path) for each in env.dependencies.values() for path in each}
-    hashes = {path: hash_of(Path(path)) for path in sorted(map(os.path.normpath, paths))}
+    hashes = {path: state_of(Path(path)) for path in sorted(map(os.path.normpath, paths))}
     Path(env.doctreedir, FILE).write_text(json.dumps(hashes), encoding="utf-8")
 
 

@@ -16,13 +16,13 @@ from ntpcompanion.workflow.base.files import (
     canonical_json,
     digest_of,
     files_below,
-    hash_of,
     read_sealed,
     sha256,
     write_sealed,
 )
-from ntpcompanion.workflow.base.installed import installed_packages, library_states
 from ntpcompanion.workflow.base.project import Project
+from ntpcompanion.workflow.base.provenance import installed_packages, library_states
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
 from ntpcompanion.workflow.running.layout import listed_files
 from ntpcompanion.workflow.running.results import Result
@@ -129,7 +129,7 @@ def _made_digest(project: Project, profile: str) -> str:
 
 def _hashes(paths: Iterable[str]) -> dict[str, str]:
     return {
-        path: digest_of([Path(path)]) if Path(path).is_dir() else hash_of(Path(path))
+        path: digest_of([Path(path)]) if Path(path).is_dir() else state_of(Path(path))
         for path in paths
     }
 

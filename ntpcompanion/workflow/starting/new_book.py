@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, distribution
 from keyword import iskeyword
 from pathlib import Path
 
-from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.errors import WorkflowError, explained
 from ntpcompanion.workflow.base.files import require_utf8, search_path
 
 TEMPLATE = Path(__file__).with_name("template")
@@ -24,10 +24,6 @@ TAKEN = {"book", "notebooks", "tests", TOOL}  # folders of the book, or what it 
 def new_book(folder: Path, package: str = PACKAGE) -> Path:
     """Make a book in a folder that is empty or not there yet, and return the folder: written beside
     that position under another name, and moved there when it is whole.
-
-    Raises WorkflowError for a folder that holds something, cannot be written, or has a name that
-    programs do not take; for an importable `package` that cannot have that name or would hide
-    another.
     """
     target = Path(os.path.abspath(folder.expanduser()))
     require_utf8(target)
@@ -35,7 +31,10 @@ def new_book(folder: Path, package: str = PACKAGE) -> Path:
     _require_empty(target)
     if reason := why_not(package):
         raise WorkflowError(f"`--package {package}`: {reason}. Give another name.")
-    try:
+    with explained(
+        f"Could not make {target}: {{}}. Nothing was left there; fix the permissions, free some "
+        "space, or name another folder."
+    ):
         target.parent.mkdir(parents=True, exist_ok=True)
         prefix = f".{target.name[:40]}."
         with tempfile.TemporaryDirectory("", prefix, target.parent, True) as holder:
@@ -44,11 +43,6 @@ def new_book(folder: Path, package: str = PACKAGE) -> Path:
             if target.exists():
                 target.rmdir()  # an empty one: a rename takes its place on some systems only
             book.rename(target)
-    except OSError as error:
-        raise WorkflowError(
-            f"Could not make {target}: {error.strerror or error}. Nothing was left there; fix the "
-            "permissions, free some space, or name another folder."
-        ) from error
     return target
 
 

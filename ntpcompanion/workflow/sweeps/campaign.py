@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import as_json, checksum, write_atomically
+from ntpcompanion.workflow.base.files import as_json, checksum
 from ntpcompanion.workflow.base.provenance import hardware, hardware_line
 from ntpcompanion.workflow.sweeps.executors import Note, Outcome, as_completed, executor_for
 from ntpcompanion.workflow.sweeps.targets import Point, Target
-from ntpcompanion.workflow.sweeps.task_inputs import changed_inputs, present_digests
+from ntpcompanion.workflow.sweeps.task_process import changed_inputs, present_digests
 
 FIELDS = {"key", "parameters", "state", "result", "seconds", "read", "hardware", "checksum"}
 SHOWN = 5  # of many lines that are not used
@@ -29,26 +29,16 @@ Line = dict[str, Any]  # of the journal: an outcome with its key, parameters and
 
 @dataclass(frozen=True)
 class Options:
-    """How tasks are computed; none of it moves a number. Raises WorkflowError for no jobs.
+    """How tasks are computed; none of it moves a number."""
 
-    Fields
-    ------
-    jobs
-        processes of this machine, one thread each; None: as many as cores and memory allow.
-    scheduler
-        the address of the scheduler of a cluster of Dask, whose workers run the tasks instead.
-    report, note
-        are given the numbers of tasks by state (`"kept"`: finished by an earlier command), whenever
-        they change, and sentences for the user.
-    """
-
-    jobs: int | None = None
-    scheduler: str | None = None
+    jobs: int | None = None  # processes of this machine; None: as many as cores and memory allow
+    scheduler: str | None = None  # of a cluster of Dask, whose workers run the tasks instead
+    # is given the numbers of tasks by state, whenever they change; "kept" are those of earlier
+    # commands
     report: Callable[[Mapping[str, int]], None] = lambda _: None
-    note: Note = lambda _: None
+    note: Note = lambda _: None  # is given sentences for the user
 
     def __post_init__(self) -> None:
-        """Raises WorkflowError for fewer than one process."""
         if self.jobs is not None and self.jobs < 1:
             raise WorkflowError(f"`--jobs` must be at least 1, got {self.jobs}.")
 
@@ -60,14 +50,13 @@ DEFAULT = Options()
 class Campaign:
     """Points that are planned and checked, and the journal in which each finished task is kept.
 
-    With `notebooks` a task is not finished without its executed notebook, with `retry` not if it
-    failed. With `needs_all` no task begins after one that failed.
+    With `retry` a task is not finished if it failed, with `needs_all` none begins after one that
+    failed.
     """
 
     target: Target
     points: list[Point]
     journal: Path
-    notebooks: bool = False
     retry: bool = False
     needs_all: bool = False
 
@@ -75,17 +64,13 @@ class Campaign:
         """Where the task of a point keeps what it resumes from."""
         return self.journal.with_suffix("") / point.key[:16]
 
-    def page(self, point: Point) -> Path:
-        """Where the executed notebook of a point is kept."""
-        return self.folder(point).with_suffix(".ipynb")
-
     def finished(self, options: Options = DEFAULT) -> dict[str, Line]:
         """The lines of the journal that answer for some of the points, by key; of several the last.
 
         A line that does not fit the data files of the project and, unless a cluster runs the tasks,
         this machine is left out, so that its task is run again: a sentence for each is noted.
         """
-        points, digest = {point.key: point for point in self.points}, self.present_digests()
+        points, digest = {point.key for point in self.points}, self.present_digests()
         finished, left_out = {}, {}
         for line in read_journal(self.journal):
             if (key := line["key"]) not in points:
@@ -100,15 +85,10 @@ class Campaign:
         if more := len(sentences[SHOWN:]):
             text = f"{self.journal.name}: {more} more lines do not fit. Their tasks are run again."
             options.note(text)
-        return {key: line for key, line in finished.items() if self._answers(line, points[key])}
-
-    def _answers(self, line: Line, point: Point) -> bool:
-        if line["state"] != "done":
-            return line["state"] == "failed" and not self.retry
-        return not self.notebooks or self.page(point).is_file()
+        states = {"done"} if self.retry else {"done", "failed"}
+        return {key: line for key, line in finished.items() if line["state"] in states}
 
     def present_digests(self) -> Callable[[str], str]:
-        """The digests that data files have now."""
         return present_digests(self.target.project)
 
     def discard(self) -> None:
@@ -124,13 +104,6 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
     task whose process is killed is tried once more. One that fails, or is killed twice, is a line
     with its state and traceback, and the others go on; a campaign that needs all begins no more,
     and waits for those that run.
-
-    Raises
-    ------
-    WorkflowError
-        a task that failed where all are needed, a journal that cannot be written, a scheduler that
-        does not answer, a worker with other sources or data files, a data file that was changed
-        meanwhile.
     """
     # now, as the journal may have grown by a command that this one has waited for
     lines = campaign.finished(options)
@@ -154,7 +127,7 @@ def compute(campaign: Campaign, options: Options = DEFAULT) -> list[Line]:
 
 def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line]) -> None:
     """Run the tasks without a line, and add their lines as they end."""
-    keep, points = campaign.notebooks, {point.key: point for point in campaign.points}
+    points = {point.key: point for point in campaign.points}
     missing = [point for key, point in points.items() if key not in lines]
     states = Counter(kept=len(lines), done=0, failed=0, killed=0)
     faults: list[str] = []
@@ -168,8 +141,7 @@ def _compute_missing(campaign: Campaign, options: Options, lines: dict[str, Line
     if not missing:
         return
     tasks = [
-        replace(point, call=partial(point.call, place=campaign.folder(point), keep=keep))
-        for point in missing
+        replace(point, call=partial(point.call, place=campaign.folder(point))) for point in missing
     ]
     note_once = cache(options.note)  # all tasks may have the same to say
     running = executor_for(len(tasks), options.jobs, options.scheduler)
@@ -215,8 +187,6 @@ def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -
     """The line of a task, when it is in the journal. One that was killed is only reported: the next
     command tries it again.
     """
-    if (page := outcome.pop("page")) is not None:
-        write_atomically(campaign.page(point), page)
     line = {"key": point.key, "parameters": point.parameters, **outcome}
     if line["state"] != "killed":
         line = append(journal, line)
@@ -252,7 +222,6 @@ def read_journal(path: Path) -> Iterator[Line]:
 
 
 def appended(path: Path) -> TextIO:
-    """The journal, open for `append`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return path.open("a", encoding="utf-8")
 

@@ -42,11 +42,6 @@ def cluster_at(address: str) -> Iterator[Executor]:
 
     Its tasks are submitted by the client itself and not by its `get_executor()`, whose futures do
     not say which tasks have begun: one that fails must not cancel those.
-
-    Raises
-    ------
-    WorkflowError
-        no scheduler answers there.
     """
     # what Dask logs about its own comings and goings is not for the user of a command
     with silence_logging_cmgr(logging.CRITICAL), contextlib.closing(_client(address)) as client:
@@ -72,9 +67,6 @@ class Presence:
         self._limit = NEVER
 
     def check(self, note: Note) -> None:
-        """Ask once. Raises WorkflowError if the cluster does not answer, or has been without a
-        worker for too long.
-        """
         now = self._clock()
         if self._has_workers():
             if self._empty_since is not None:
@@ -130,7 +122,6 @@ def _client(address: str) -> Client:
 
 
 def _outcome(future: Any, address: str) -> Outcome:
-    """What became of a task. Raises WorkflowError where the cluster was lost."""
     try:
         outcome: Outcome = future.result()
         return outcome

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 # What became of a task: its `state` is "done", "failed" (it raised), "killed" (its process ended)
 # or "rejected" (by a worker with other sources). `read` are the digests of the data files that it
-# has read, `notes` are for the user, `page` is the text of an executed notebook. `error` is one
+# has read, `notes` are for the user. `error` is one
 # line and `traceback` all of them; `seconds` is the time of computing on `host`, a machine with
 # that `hardware`.
 Outcome = dict[str, Any]
 # what a task has not to say; without one, a task has no `result`
-SILENT: Outcome = {"result": None, "read": {}, "page": None, "error": "", "traceback": ""}
+SILENT: Outcome = {"result": None, "read": {}, "error": "", "traceback": ""}
 Call = Callable[..., Outcome]
 Note = Callable[[str], None]
 MEMORY = 2 * 2**30  # bytes for a task: numerical libraries and a small model
@@ -84,11 +84,6 @@ def executor_for(
 ) -> contextlib.AbstractContextManager[Executor]:
     """What runs a number of tasks: the cluster of the scheduler at an address, or `jobs` processes
     of this machine (None: as cores and memory allow).
-
-    Raises
-    ------
-    WorkflowError
-        a scheduler that does not answer; no Dask, or settings of it that cannot be read.
     """
     if scheduler is None:
         return processes(min(jobs or fitting_jobs(), tasks))
@@ -123,8 +118,7 @@ def as_completed(
     A task whose process was killed is tried once more, after `note` was given a sentence. Within a
     window a task begins only when an outcome has been given back and the next is asked for: what
     has been finished cannot be lost by a kill, and is never made again. Once `stopped()`, no more
-    begin, and those that run may end. Raises WorkflowError if the connection to a cluster is lost,
-    or nobody is left there.
+    begin, and those that run may end.
     """
     waiting = deque((task, 1) for task in tasks)
     running: dict[Future[Any], tuple[Point, int]] = {}

@@ -15,7 +15,7 @@ LIMIT = 100_000  # runs of one sweep: more is a slip of the keyboard
 
 def grid_tasks(fixed: Mapping[str, Any], grid: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Every combination of the grid's values, with the fixed ones: one task each, in the order of
-    the grid. Raises WorkflowError for more than `LIMIT`.
+    the grid.
     """
     if (number := math.prod(map(len, grid.values()))) > LIMIT:
         raise WorkflowError(

@@ -1,6 +1,7 @@
 """A notebook or an experiment at every point of a grid, and all results in one table."""
 
 import ast
+import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -10,14 +11,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
+from ntpcompanion.workflow.base.files import (
+    canonical_json,
+    sha256,
+    user_path,
+    write_bytes_atomically,
+)
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import now, versions
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
 from ntpcompanion.workflow.sweeps.executors import fitting_jobs
 from ntpcompanion.workflow.sweeps.grid import LIMIT, grid_tasks, require_values
-from ntpcompanion.workflow.sweeps.table import make_table, write_table
 from ntpcompanion.workflow.sweeps.targets import Target, find_target
 
 if TYPE_CHECKING:
@@ -28,80 +33,15 @@ _RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)
 QUOTES, BRACKETS = ("'", '"'), ("[", "(", "{")
 
 
-def sweep(
-    name: str,
-    grid: Mapping[str, Sequence[Any]],
-    *,
-    fixed: Mapping[str, object] | None = None,
-    profile: str | None = None,
-    jobs: int | None = None,
-    scheduler: str | None = None,
-    notebooks: bool = False,
-    retry: bool = False,
-    out: Path | None = None,
-    project: Project | None = None,
-) -> "pd.DataFrame":
-    """Run a notebook or an experiment at every point of a grid; what it found as a tidy table.
-
-    Parameters
-    ----------
-    name, profile
-        a notebook of the project under a profile (by default `"book"`), or an experiment.
-    grid, fixed
-        the values of each parameter that is varied, of which every combination is a run, and values
-        of others that all runs share. Seeds are values of the parameter `seed`.
-    jobs, scheduler
-        as in `Options`: processes of this machine, or the address of a cluster of Dask.
-    notebooks, retry
-        keep the executed notebooks (the column `notebook` says where); run again what failed.
-    out
-        where the table is kept as a Parquet file; None: below `_build/sweeps`.
-    project
-        the checkout to work in; None: the one at or above the current folder.
-
-    Returns
-    -------
-    pandas.DataFrame
-        A row per run and claim of a notebook (`claim`, `value`, `stderr`, `replicates`; where a
-        claim is about several numbers `values` and `stderrs`), or a row per run of an experiment
-        (the fields of its result); all parameters, and `run`, `state` (`"done"`, `"failed"`,
-        `"killed"`), `seconds`, `host`, `error`, `traceback`. A finished run is permanent: the same
-        call goes on after an interruption, and a larger grid runs only what is new.
-
-    Raises
-    ------
-    WorkflowError
-        as `plan_sweep` before anything is started, and as `run_sweep`.
-
-    Examples
-    --------
-    >>> table = sweep("mean", {"seed": range(10)}, profile="smoke")  # doctest: +SKIP
-    >>> table.groupby("claim")["value"].agg(["mean", "std"])  # doctest: +SKIP
-    """
-    import pandas as pd
-
-    options = Options(jobs, scheduler)
-    target = find_target(project or Project.find(), name, profile)
-    planned = plan_sweep(target, grid, fixed or {}, notebooks=notebooks, retry=retry)
-    return pd.read_parquet(run_sweep(planned, options, out))
-
-
 def plan_sweep(
     target: Target,
     grid: Mapping[str, Sequence[Any]],
     fixed: Mapping[str, object],
     *,
-    notebooks: bool = False,
     retry: bool = False,
 ) -> Campaign:
-    """Check everything that can be wrong with a sweep before it is started. With `notebooks` the
-    executed ones are kept, with `retry` what failed is made again.
-
-    Raises
-    ------
-    WorkflowError
-        an unknown parameter; an empty grid; a value of another type or outside of its domain, or
-        that a check of the notebook rejects; a parameter that is fixed and varied.
+    """Check everything that can be wrong with a sweep before it is started. With `retry`
+    what failed is made again.
     """
     if not grid:
         raise WorkflowError(
@@ -114,7 +54,7 @@ def plan_sweep(
     points = target.points(grid_tasks(fixed, grid))
     target.check(points)
     journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
-    return Campaign(target, points, journal, notebooks, retry)
+    return Campaign(target, points, journal, retry)
 
 
 def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = None) -> Path:
@@ -129,10 +69,6 @@ def run_sweep(planned: Campaign, options: Options = DEFAULT, out: Path | None = 
         raise WorkflowError(f"`--out {out}` must end in .parquet: the table is a Parquet file.")
     with target.project.lock(f"sweep-{target.name}"):
         lines = compute(planned, options)
-    if planned.notebooks:
-        pages = map(planned.page, planned.points)
-        notebooks = [str(page) if page.is_file() else None for page in pages]
-        lines = [line | {"notebook": page} for line, page in zip(lines, notebooks, strict=True)]
     libraries = target.project.settings.libraries
     about = {"name": target.name, "made": now(), "versions": versions(libraries)}
     write_table(make_table(lines, about, of_claims=target.of_claims), path)
@@ -147,12 +83,10 @@ def read_sweep(
     seeds: str | None = None,
     fixed: Sequence[str] = (),
     profile: str | None = None,
-    notebooks: bool = False,
     retry: bool = False,
 ) -> Campaign:
     """The sweep that the texts of a command line ask for: `grid` and `fixed` are `NAME=...`, and
-    `seeds` is `START:STOP`. Raises WorkflowError for a text that cannot be read, and as
-    `find_target` and `plan_sweep`.
+    `seeds` is `START:STOP`.
     """
     target = find_target(project, name, profile)
     axes = parse_assignments(grid, "--grid")
@@ -168,7 +102,7 @@ def read_sweep(
         values["seed"] = parse_values(seeds, partial(target.read, "seed"), "--seeds")
     shared = parse_assignments(fixed, "-p")
     fixed_values = {name: target.read(name, text) for name, text in shared.items()}
-    return plan_sweep(target, values, fixed_values, notebooks=notebooks, retry=retry)
+    return plan_sweep(target, values, fixed_values, retry=retry)
 
 
 def parse_values(
@@ -179,8 +113,6 @@ def parse_values(
     written as Python writes them: `'a,b','c'` or `[1,2],[3]`.
 
     `read` makes a value of a text; without `ranges` each value is a text, no range and no list.
-    Raises WorkflowError for no value at all, a step of zero, one value twice, and what Python would
-    write otherwise.
     """
     parts = [part.strip() for part in text.split(",") if part.strip()]
     values: Sequence[Any]
@@ -235,3 +167,98 @@ def planned_in_words(planned: Campaign, options: Options) -> str:
     where = f"on {options.scheduler}" if options.scheduler else processes
     more = f"; {left} to make {where}. How long is known after the first" if left else ""
     return f"{text}{more}."
+
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# what every row has; a parameter that is called like one of these is a column `parameter_NAME`,
+# and a field of a result that is called like one, or like a parameter, `result_NAME`
+COLUMNS = ("run", "state", "seconds", "host", "error", "traceback")
+OF_CLAIMS = ("claim", "value", "stderr", "values", "stderrs", "replicates")
+
+
+def make_table(
+    lines: Sequence[Mapping[str, Any]], about: Mapping[str, Any], *, of_claims: bool
+) -> "pd.DataFrame":
+    """The table of the lines of a journal, in their order; `about` becomes its `attrs`.
+
+    Each line has `parameters`, `state`, `seconds`, `host`, `error`, `traceback` and `result`: with
+    `of_claims` a dict with a list `claims` of measurements, else the fields of the result of an
+    experiment. A run without a result has one row, which holds its parameters and why.
+    """
+    import pandas as pd
+
+    rows = [row for number, line in enumerate(lines) for row in _rows(number, line, of_claims)]
+    names = list(dict.fromkeys(name for row in rows for name in row))
+    # before pandas has made numbers of them: it would round large integers beside missing values
+    table = pd.DataFrame({name: _column([row.get(name) for row in rows]) for name in names})
+    table.attrs.update(about)
+    return table
+
+
+def write_table(table: "pd.DataFrame", path: Path) -> None:
+    buffer = io.BytesIO()
+    table.to_parquet(buffer, index=False)
+    write_bytes_atomically(path, buffer.getvalue())
+
+
+def _rows(number: int, line: Mapping[str, Any], of_claims: bool) -> list[dict[str, Any]]:
+    taken = {*COLUMNS, *OF_CLAIMS} if of_claims else set(COLUMNS)
+    parameters, result = line["parameters"], line["result"]
+    before = {"run": number, "state": line["state"], **_prefixed("parameter", parameters, taken)}
+    after = {name: line[name] for name in COLUMNS[2:]}
+    rows: list[dict[str, Any]] = [{}]
+    if result is not None and of_claims:
+        rows = _claims(result["claims"]) or rows
+    elif result is not None:
+        rows = [_prefixed("result", result, taken | set(parameters))]
+    return [{**before, **values, **after} for values in rows]
+
+
+def _prefixed(prefix: str, values: Mapping[str, Any], taken: set[str]) -> dict[str, Any]:
+    return {f"{prefix}_{name}" if name in taken else name: values[name] for name in values}
+
+
+def _claims(claims: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [
+        {
+            "claim": item["id"],
+            "value": None if isinstance(item["value"], list) else item["value"],
+            "stderr": None if isinstance(item["stderr"], list) else item["stderr"],
+            "values": _listed(item["value"]),
+            "stderrs": _listed(item["stderr"]),
+            "replicates": item["replicates"],
+        }
+        for item in claims
+    ]
+
+
+def _listed(value: object) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _column(values: Sequence[Any]) -> Sequence[Any]:
+    """A column that Parquet can hold and pandas reads back unchanged; what is nested or of several
+    kinds, and integers that would be rounded, as JSON text.
+    """
+    import pyarrow as pa
+
+    present = [None if _missing(value) else value for value in values]
+    try:
+        array = pa.array(present)
+        entries = array.flatten() if pa.types.is_list(array.type) else array
+        if pa.types.is_integer(array.type) and array.null_count:
+            array.cast(pa.float64())  # as pandas does it: raises where one would be rounded
+        plain = not pa.types.is_nested(entries.type) and (
+            entries is array or not entries.null_count
+        )
+    except (pa.ArrowException, OverflowError):
+        plain = False
+    if plain:
+        return values
+    return [None if value is None else canonical_json(value) for value in present]
+
+
+def _missing(value: object) -> bool:
+    return value is None or (isinstance(value, float) and value != value)

@@ -2,15 +2,29 @@
 
 Both have a `name` for files, `read` a value of the command line, check given values before anything
 is started and settle them as `points`.
+
+An experiment is a module of the book's experiments, `PACKAGE.experiments.NAME`, that defines a
+class `Plan`, a class `Result` and a function `run(plan)`. `Plan.from_json` reads parameters and
+raises ValueError with a sentence for each fault, and so does `Result.from_json` with a stored
+result; a plan, and what `run` returns, have `to_json`. A `run` that takes an argument `checkpoint`
+can resume within itself.
+
+A task runs in a folder of its own. The files and folders of the project that it reads are named by
+`FILES = ("data/words.txt",)` in the module; `INPUTS = ("text",)` lists fields of the plan that name
+others.
 """
 
 import dataclasses
+import importlib
+import importlib.util
 import logging
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from ntpcompanion.spelling import known_as, nearest
@@ -21,22 +35,108 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
-from ntpcompanion.workflow.notebooks.parameter_checks import run_checks
-from ntpcompanion.workflow.notebooks.parameters import NO_LITERAL, literal, lookup, parse_value
+from ntpcompanion.workflow.notebooks.parameters import (
+    NO_LITERAL,
+    literal,
+    lookup,
+    parse_value,
+    run_checks,
+)
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.sweeps.executors import NotDone, Outcome
-from ntpcompanion.workflow.sweeps.find_experiment import (
-    declared_inputs,
-    known_experiments,
-    load_experiment,
-    read_plan,
-)
-from ntpcompanion.workflow.sweeps.task_inputs import project_here, settings_of
-from ntpcompanion.workflow.sweeps.task_process import run_experiment
+from ntpcompanion.workflow.sweeps.task_process import project_here, run_experiment, settings_of
+
+PARTS = ("Plan", "Result", "run")
+
+
+def experiment_module(project: Project, name: str) -> str:
+    """The full name of the module of an experiment of a book, which may lie in a package below that
+    of the experiments.
+    """
+    # no file is read: every record of a book is asked for its experiment
+    modules = {path.stem: full for path, full in _modules(project)}
+    return f"{project.experiments}.{modules.get(name, name)}"
+
+
+def load_experiment(project: Project, name: str) -> ModuleType:
+    module = experiment_module(project, name)
+    try:
+        experiment = importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name is None or not module.startswith(error.name):
+            raise WorkflowError(f"{module} cannot be imported: {error}.") from error
+        known = known_experiments(project)
+        raise WorkflowError(
+            f"`experiment: {name}` is not a module of {project.experiments}.{nearest(name, known)} "
+            f"Known: {', '.join(known) or 'none'}."
+        ) from error
+    except Exception as error:
+        raise WorkflowError(
+            f"{module} cannot be imported ({type(error).__name__}: {error})."
+        ) from error
+    if missing := [part for part in PARTS if not callable(getattr(experiment, part, None))]:
+        raise WorkflowError(
+            f"{module} is not an experiment: it defines no {' and no '.join(missing)}. An "
+            "experiment defines a class `Plan`, a class `Result` and a function `run(plan)`."
+        )
+    return experiment
+
+
+def read_plan(experiment: ModuleType, point: dict[str, Any]) -> Any:
+    try:
+        return experiment.Plan.from_json(point)
+    except ValueError as error:
+        raise WorkflowError(f"{point} is not a plan of {experiment.__name__}: {error}") from error
+
+
+def declared_inputs(experiment: ModuleType, plan: Any) -> list[str]:
+    """The files and folders that an experiment reads at a point: those under `FILES` of its module,
+    and the values of the fields of its plan that `INPUTS` of its module lists, unless they name a
+    module that can be imported.
+    """
+    fields = getattr(experiment, "INPUTS", ())
+    if unknown := [name for name in fields if not hasattr(plan, name)]:
+        raise WorkflowError(
+            f"{experiment.__name__}: `INPUTS` lists {unknown[0]!r}, which is not a field of its "
+            f"plan.{nearest(unknown[0], type(plan).model_fields)}"
+        )
+    values = [getattr(plan, name) for name in fields]
+    several = [value if isinstance(value, list | tuple) else [value] for value in values]
+    files = [name for each in several for name in each if name and not _is_module(name)]
+    return [*getattr(experiment, "FILES", ()), *files]
+
+
+def _is_module(name: str) -> bool:
+    """Whether a text is the dotted name of a module, as `pydoc_data.topics`."""
+    parts = name.split(".")
+    if len(parts) == 1 or not all(part.isidentifier() for part in parts):
+        return False
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ImportError:  # of what stands before the last dot
+        return False
+
+
+def known_experiments(project: Project) -> list[str]:
+    """The names of the experiments of a book, found without importing them."""
+    run = re.compile(rb"^def run\(", flags=re.MULTILINE)
+    return [path.stem for path, _ in _modules(project) if run.search(path.read_bytes())]
+
+
+def _modules(project: Project) -> list[tuple[Path, str]]:
+    """The modules below the package of the experiments, with their names relative to it."""
+    first, *rest = project.experiments.split(".")
+    folders = [place.joinpath(*rest) for place in project.packages if place.name == first]
+    return [
+        (path, ".".join(path.relative_to(folder).with_suffix("").parts))
+        for folder in folders
+        for path in sorted(folder.rglob("*.py"))
+    ]
+
 
 log = logging.getLogger(__name__)
 
@@ -44,8 +144,8 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Point:
     """One run of a campaign: what was given, all parameters, a hash of everything that decides its
-    numbers, and what makes its outcome, given a `place` for its files, whether to `keep` the
-    executed notebook, and a `lifeline` that its processes must not outlive (None on a cluster).
+    numbers, and what makes its outcome, given a `place` for its files and a `lifeline` that its
+    processes must not outlive (None on a cluster).
     """
 
     overrides: dict[str, Any]
@@ -67,20 +167,16 @@ class NotebookTarget:
 
     @property
     def name(self) -> str:
-        """How files are called."""
         return f"{self.notebook.name}-{self.profile}"
 
     def read(self, parameter: str, text: str) -> object:
-        """By the type of the default."""
         where = f"Notebook {self.notebook.name!r}"
         return parse_value(lookup(self.notebook.parameters, parameter, where), text, where)
 
     def takes_text(self, parameter: str) -> bool:
-        """By the type of the default."""
         return isinstance(self.notebook.defaults.get(parameter), str)
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
-        """Settled as `execute -p` does."""
         where = self.project, self.notebook, self.profile, self.profiles
         runs = [plan(*where, point) for point in overrides]
         parts = key_parts(self.project, self.notebook, runs[0].parameters)
@@ -94,9 +190,6 @@ class NotebookTarget:
         return points
 
     def check(self, points: list[Point]) -> None:
-        """Log what the checks that the front matter names say of the runs. Raises WorkflowError
-        where one rejects them.
-        """
         variants = [point.parameters for point in points]
         where = f"Notebook {self.notebook.name!r}"
         for note in run_checks(self.notebook.checks, variants, where):
@@ -120,12 +213,10 @@ class ExperimentTarget:
             return text
 
     def takes_text(self, parameter: str) -> bool:
-        """By the type of the field."""
         field = load_experiment(self.project, self.name).Plan.model_fields.get(parameter)
         return field is not None and field.annotation is str
 
     def points(self, overrides: list[dict[str, Any]]) -> list[Point]:
-        """Read as plans. Raises WorkflowError for values that are not a plan of the experiment."""
         experiment = load_experiment(self.project, self.name)
         module = experiment.__name__
         sources = source_hashes(f"import {module}", *self.project.packages)
@@ -149,8 +240,7 @@ Target = NotebookTarget | ExperimentTarget
 
 def find_target(project: Project, name: str, profile: str | None) -> Target:
     """The notebook or the experiment of that name; `notebooks/NAME` and `experiments/NAME` say
-    which where both have it. Raises WorkflowError for an unknown name or profile, a name of both,
-    and a profile for an experiment.
+    which where both have it.
     """
     folder, _, bare = name.rpartition("/")
     notebooks = notebook_paths(project) if folder in ("", "notebooks") else {}
@@ -186,12 +276,11 @@ def run_notebook(
     key: str,
     *,
     place: Path,
-    keep: bool,
     lifeline: Lifeline | None,
 ) -> Outcome:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
-    files that it read, and itself if it is to be kept. Raises WorkflowError with the message of the
-    runner, and NotDone if the run is not the one that was planned.
+    files that it read. Raises NotDone if the run is not the one
+    that was planned.
     """
     project, place = project_here(project, place)
     known = find_notebooks(project)
@@ -212,7 +301,6 @@ def run_notebook(
         return {
             "result": {"claims": [item.to_json() for item in result.measurements]},
             "read": result.key_parts[FILES_READ],
-            "page": run.page.read_text(encoding="utf-8") if keep else None,
         }
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -3,12 +3,15 @@ started by a worker, ended with it.
 """
 
 import contextlib
+import dataclasses
+import functools
+import importlib.util
 import json
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +19,91 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, read_json, sha256, write_atomically
 from ntpcompanion.workflow.base.processes import Lifeline, end_tree
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import hardware
-from ntpcompanion.workflow.base.tracing import read_events, state_of
+from ntpcompanion.workflow.base.provenance import hardware, library_versions, python_minor
+from ntpcompanion.workflow.base.tracing import outside, read_events, state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.statements import folder_hash
+from ntpcompanion.workflow.running.freshness import place_name
 from ntpcompanion.workflow.running.layout import Layout, files_below_root, lay_out
-from ntpcompanion.workflow.running.start import Start
-from ntpcompanion.workflow.running.surroundings import surroundings_of
+from ntpcompanion.workflow.running.start import RUNNING, Start, surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 from ntpcompanion.workflow.sweeps import task_program
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone, Outcome
-from ntpcompanion.workflow.sweeps.task_inputs import (
-    changed_inputs,
-    inputs_read,
-    present_digests,
-    project_here,
-    settings_of,
-)
+
+CHANGED = "changed"
+
+
+def inputs_read(project: Project, log: Path, sources: Iterable[str]) -> dict[str, str]:
+    """The digest of each file that a task has read, and of the names in each folder that it has
+    listed, by name; without what lies below `_build` or beside the log, the package that runs this,
+    and the `sources` of packages, which are named relative to the first of them.
+
+    A file, of the sources too, that had another content when it was read than it has now has the
+    digest `CHANGED`, which fits no file.
+    """
+    known = {(project.package / name.partition(":")[0]).resolve() for name in sources}
+    tool = [] if RUNNING in project.packages else [RUNNING]
+    counts = outside([*map(str, (project.build, log.parent, *tool))])
+    read = {}
+    for name, digests in sorted(read_events(log).read.items()):
+        path = Path(name)
+        digest = digests[0] if digests == [state_of(path)] else CHANGED
+        if counts(name) and (digest == CHANGED or path not in known):
+            read[place_name(project, name)] = digest
+    return read
+
+
+def present_digests(project: Project) -> Callable[[str], str]:
+    """A function: the digest that the file of a name has now. Each file is read once."""
+    return functools.cache(lambda name: state_of(project.root / name))
+
+
+def changed_inputs(digest: Callable[[str], str], read: Mapping[str, str]) -> list[str]:
+    """The names of the files whose `digest` now is not that of what was `read`."""
+    return [name for name, seen in read.items() if digest(name) != seen]
+
+
+@functools.cache
+def _tool_hash() -> str:
+    """Of the package that runs this, when this process was first asked."""
+    return folder_hash(RUNNING)
+
+
+def settings_of(project: Project) -> dict[str, str]:
+    """What decides numbers here beside sources and data: Python, the libraries without the suffix
+    of their build (`2.9.0+cu128` is `2.9.0`), the start of a SHA-256 of each variable that tasks
+    may read, whose value may be a secret, and that of the package that runs this where it is a
+    library.
+    """
+    tool = {} if RUNNING in project.packages else {RUNNING.name: f"#{_tool_hash()[:8]}"}
+    versions = library_versions(project.settings.libraries).items()
+    variables = filter(os.environ.__contains__, project.settings.environment)
+    return {
+        "Python": python_minor(),
+        **tool,
+        **{name: version.partition("+")[0] for name, version in versions},
+        **{f"the variable {name}": f"#{sha256(os.environ[name])[:8]}" for name in variables},
+    }
+
+
+def package_folder(package: str) -> Path:
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise WorkflowError(f"the package {package!r} is not installed there")
+    return Path(next(iter(spec.submodule_search_locations)))
+
+
+def project_here(project: Project, place: Path) -> tuple[Project, Path]:
+    """The project of the command and a place below it, or on another machine those of the installed
+    packages.
+    """
+    if project.notebooks.is_dir():
+        return project, place
+    first, *others = (package_folder(folder.name) for folder in project.packages)
+    root = Project.find(first).root
+    moved = dataclasses.replace(project, root=root, package=first, others=tuple(others))
+    return moved, root / place.relative_to(project.root)
+
 
 HOW = (
     'Add it to `FILES = ("{name}",)` in the module of the experiment, or let a field of its plan '
@@ -48,24 +120,16 @@ def run_experiment(
     point: dict[str, Any],
     *,
     place: Path,
-    keep: bool = False,
     lifeline: Lifeline | None = None,
 ) -> Outcome:
     """Run an experiment at a point: its `result`, the digests of the data files that it `read`, and
-    `notes` for its user. There is no notebook to `keep`.
+    `notes` for its user.
 
-    `sources` are the hashes of the source files that the command has planned with, `settings` its
-    `settings_of`, `inputs` the files and folders that the experiment declares. The checkpoints
-    below `place`, and what was read so far, are used again after an interruption, by the same kind
-    of machine and with the same data files. Its process does not outlive the `lifeline`, or without
-    one this process.
-
-    Raises
-    ------
-    NotDone
-        the task failed; its process was killed; other sources or settings than were planned with.
-    WorkflowError
-        a declared file that is not there.
+    `sources` and `settings` are those that the command has planned with, `inputs` the files and
+    folders that the experiment declares. The checkpoints below `place` are used again after an
+    interruption, by the same kind of machine and with the same data files. Its process does not
+    outlive the `lifeline`, or this process. Raises NotDone if the task failed, its process was
+    killed, or something else was planned with.
     """
     present, place = project_here(project, place)
     task_folder = place / sha256(canonical_json(hardware()))[:8]
@@ -81,11 +145,7 @@ def run_experiment(
         layout = lay_out(present, folder / "run", sources, within)
         _write_down(layout, within, log)
         around = surroundings_of(present)
-        start = Start(
-            import_path=(*map(str, layout.import_path), *around.code),
-            readable=(*around.readable, *others, str(task_folder)),
-            folder=str(layout.folder),
-        )
+        start = Start.of(layout, around, (*others, str(task_folder)))
         job = {"module": module, "point": point, "checkpoint": str(checkpoint)}
         answer = _answer(start, job, around.environment, folder / "private", log, lifeline)
         _require_planned(present, module, sources, settings)
@@ -135,7 +195,6 @@ def _answer(
     log: Path,
     lifeline: Lifeline | None,
 ) -> Outcome:
-    """Run the process of a task; what it has answered."""
     private.mkdir()
     variables = {**environment, **start.environment(private, log)}
     program, job_file = private / "start" / "ntp_task.py", private / "job.json"
@@ -161,7 +220,6 @@ def _answer(
 
 
 def _source(layout: Layout, module: str) -> str:
-    """The source of the module of an experiment."""
     below = f"{module.replace('.', '/')}.py"
     paths = [place / below for place in layout.import_path if (place / below).is_file()]
     return paths[0].read_text(encoding="utf-8") if paths else ""

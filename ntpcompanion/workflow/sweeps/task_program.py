@@ -1,7 +1,7 @@
 """The process of one task: `python -P task_program.py JOB.json` runs an experiment at one point.
 
 It is copied to the start folder of the task and imports nothing of the project but the experiment,
-which `find_experiment` has looked at before.
+which `targets` has looked at before.
 """
 
 import importlib
@@ -37,7 +37,6 @@ def main(job_file: str) -> None:
 
 
 def _end_with_parent() -> None:
-    """Wait for the end of standard input, which the process that has started this one holds."""
     os.read(0, 1)
     os._exit(1)
 

@@ -1,4 +1,3 @@
-import json
 import math
 import os
 import stat
@@ -6,7 +5,6 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import (
     as_json,
     canonical_json,
@@ -20,6 +18,7 @@ from ntpcompanion.workflow.base.files import (
     write_atomically,
     write_sealed,
 )
+from tests.refusing import refused
 
 
 def test_an_unchanged_file_keeps_its_date(tmp_path):
@@ -39,17 +38,10 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(WorkflowError, match=r"Could not write .*a\.txt: No space left on device"):
+    with refused(r"Could not write .*a\.txt: No space left on device"):
         write_atomically(path, "new")
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["a.txt"]
-
-
-def test_layout_of_the_file_is_free(tmp_path):
-    path = tmp_path / "a.json"
-    write_sealed(path, {"b": [1, 2], "a": {"c": None}})
-    path.write_text(json.dumps(json.loads(path.read_text()), indent=8, sort_keys=True))
-    assert read_sealed(path)["b"] == [1, 2]
 
 
 SEALED = """{
@@ -113,7 +105,7 @@ def test_what_is_written_can_be_read_by_all(tmp_path):
 def test_what_is_no_sealed_file_is_named(tmp_path, content, words):
     path = tmp_path / "a.json"
     path.mkdir() if content is None else path.write_bytes(content)
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         read_sealed(path)
 
 
@@ -132,10 +124,7 @@ def test_what_json_can_hold_is_given_back_and_the_rest_is_refused(tmp_path):
 def test_an_input_that_may_not_be_read_is_named(tmp_path):
     (tmp_path / "text").write_bytes(b"words")
     assert read_input(tmp_path / "text") == b"words"
-    with pytest.raises(
-        WorkflowError,
-        match=r"cannot be read: Is a directory. Fix its permissions, or name another file",
-    ):
+    with refused(r"cannot be read: Is a directory. Fix its permissions, or name another file"):
         read_input(tmp_path)  # of a file that may not be read, root would read all
 
 
@@ -164,12 +153,12 @@ def test_a_digest_sees_names_and_contents_of_files_and_folders(tmp_path):
 
 def test_a_path_that_python_would_split_is_named():
     assert search_path(["/a", "/b", "/a"]) == f"/a{os.pathsep}/b"
-    with pytest.raises(WorkflowError, match=r"/b.c has '.' in its name, by which Python separates"):
+    with refused(r"/b.c has '.' in its name, by which Python separates"):
         search_path(["/a", f"/b{os.pathsep}c"])
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="names there are Unicode")
 def test_a_name_that_is_not_utf8_is_a_sentence(tmp_path):
     require_utf8(tmp_path / "é")
-    with pytest.raises(WorkflowError, match=r"The name of '/x\\udcff' is not UTF-8"):
+    with refused(r"The name of '/x\\udcff' is not UTF-8"):
         require_utf8(tmp_path.__class__(os.fsdecode(b"/x\xff")))

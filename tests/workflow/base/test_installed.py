@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base import installed
+from ntpcompanion.workflow.base import provenance
 
 CACHED = ("_state", "owners")
 
@@ -30,15 +30,15 @@ def site(tmp_path, monkeypatch):
     (info / "RECORD").write_text("".join(lines) + "../../bin/lib,,\nlib-1.0.dist-info/RECORD,,\n")
     monkeypatch.setattr(sys, "path", [str(folder)])
     for name in CACHED:
-        getattr(installed, name).cache_clear()
+        getattr(provenance, name).cache_clear()
     yield folder
     for name in CACHED:
-        getattr(installed, name).cache_clear()
+        getattr(provenance, name).cache_clear()
 
 
 def state(name="lib"):
-    installed._state.cache_clear()
-    return installed.library_states([name, "not-there"])
+    provenance._state.cache_clear()
+    return provenance.library_states([name, "not-there"])
 
 
 def later(path, data):
@@ -76,12 +76,12 @@ def test_another_build_of_a_version_is_another_state(site):
 
 
 def test_modules_lead_to_distributions(site):
-    assert installed.distributions_of(["libmodule", "os", "nothing"]) == {"lib"}
+    assert provenance.distributions_of(["libmodule", "os", "nothing"]) == {"lib"}
 
 
 def test_folders_of_packages_that_were_installed_to_be_edited(site):
     note = site / "lib-1.0.dist-info" / "direct_url.json"
     note.write_text('{"url": "file:///home/me/my%20lib", "dir_info": {"editable": true}}')
-    assert installed.editable_folders() == ["/home/me/my lib"]
+    assert provenance.editable_folders() == ["/home/me/my lib"]
     note.write_text('{"url": "file:///home/me/lib", "dir_info": {}}')
-    assert installed.editable_folders() == []
+    assert provenance.editable_folders() == []

@@ -2,7 +2,7 @@ import pytest
 from pydantic import BaseModel
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.schema import validate
+from ntpcompanion.workflow.base.yaml_files import validate
 
 
 class Point(BaseModel):

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml
+from tests.refusing import refused
 
 
 def test_what_json_knows_is_read_and_a_date_is_a_text():
@@ -41,7 +42,7 @@ def test_what_json_knows_is_read_and_a_date_is_a_text():
     ],
 )
 def test_what_is_refused(text, words):
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         parse_yaml(text, "here")
 
 
@@ -52,9 +53,7 @@ def test_what_is_refused(text, words):
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path, plant):
     plant(tmp_path / "a.yml")
-    with pytest.raises(
-        WorkflowError, match=r"a.yml cannot be read: .*It must be a text in UTF-8 that you may read"
-    ):
+    with refused(r"a.yml cannot be read: .*It must be a text in UTF-8 that you may read"):
         read_yaml(tmp_path / "a.yml")
 
 

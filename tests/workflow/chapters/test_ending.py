@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.ending import Ending, add_ending
+from ntpcompanion.workflow.chapters.cards import Ending, add_ending
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from tests.workflow.chapters.views import run_that
 

@@ -5,8 +5,7 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.ending import Ending
+from ntpcompanion.workflow.chapters.cards import Ending
 from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
@@ -15,6 +14,7 @@ from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.record import Record
+from tests.refusing import refused
 from tests.workflow.chapters.views import run_that
 
 MEASURED = Measurement.of("toy.half", 0.5, seed=3)
@@ -124,7 +124,5 @@ def test_how_a_page_was_made_stands_below_its_title_wherever_that_is(toy, coin):
 def test_text_and_run_must_have_the_same_cells(toy, coin):
     short = executed(coin)
     short.cells.pop()
-    with pytest.raises(
-        WorkflowError, match=r"coin: 1 executed cells for 2 in the text. Run the notebook again"
-    ):
+    with refused(r"coin: 1 executed cells for 2 in the text. Run the notebook again"):
         make_page(Ending(coin, MADE), short, {}, lambda name: RECORD)

@@ -7,17 +7,16 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.ending import Ending
+from ntpcompanion.workflow.chapters.cards import Banner, Card, Ending
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.records.record import Record
+from ntpcompanion.workflow.results.generated import RecordRow, Status
 from ntpcompanion.workflow.results.landing import Finding, Landing, LandingPage, landing_page
 from ntpcompanion.workflow.results.ledger import Ledger
-from ntpcompanion.workflow.results.references import Paper
 from ntpcompanion.workflow.results.stated_results import (
     Question,
     Stated,
@@ -25,8 +24,7 @@ from ntpcompanion.workflow.results.stated_results import (
     answered,
     placed,
 )
-from ntpcompanion.workflow.results.status import RecordRow, Status
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.results.views import Paper, View
 from tests.workflow.checking.test_baselines import result
 from tests.workflow.halves import STORED
 

@@ -3,11 +3,17 @@ import re
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.checking import baselines
+from ntpcompanion.workflow.checking.value_comparison import (
+    NO_INPUT,
+    input_key,
+    read_baseline,
+    updated,
+    write_baseline,
+)
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running.results import Result
+from tests.refusing import refused
 from tests.toy import ROOT
 
 
@@ -42,40 +48,38 @@ def claims(toy):
 
 def test_an_update_drops_the_values_of_a_record_that_was_made_anew():
     other = result("words", {"text": "a", "record walk": "b"}, toy_words=3.0)
-    stored = baselines.updated(
+    stored = updated(
         {}, {"coin": result("coin", {"record walk": "b"}, toy_half=0.5), "words": other}
     )
     again = {"coin": result("coin", {"record walk": "c"}, toy_half=0.6)}
-    new = baselines.updated(stored, again)
+    new = updated(stored, again)
     assert sorted(len(values) for values in new.values()) == [1, 1]
-    assert new[baselines.input_key(again["coin"])]["toy.half"].values == (0.6,)
-    assert new[baselines.input_key(other)] == stored[baselines.input_key(other)]
+    assert new[input_key(again["coin"])]["toy.half"].values == (0.6,)
+    assert new[input_key(other)] == stored[input_key(other)]
 
 
 def test_an_update_keeps_the_values_of_another_text_and_none_without_it():
-    stored = baselines.updated({}, {"words": result("words", {"text": "a"}, toy_words=3.0)})
-    both = baselines.updated(stored, {"words": result("words", {"text": "b"}, toy_words=9.0)})
+    stored = updated({}, {"words": result("words", {"text": "a"}, toy_words=3.0)})
+    both = updated(stored, {"words": result("words", {"text": "b"}, toy_words=9.0)})
     assert len(both) == 2
     now = result("words", toy_words=1.0)
-    assert list(baselines.updated(both, {"words": now})) == [baselines.NO_INPUT]
-    before = {baselines.NO_INPUT: {"toy.words": now.measurements[0]}}
-    assert baselines.NO_INPUT not in baselines.updated(
-        before, {"words": result("words", {"text": "a"}, toy_words=3.0)}
-    )
+    assert list(updated(both, {"words": now})) == [NO_INPUT]
+    before = {NO_INPUT: {"toy.words": now.measurements[0]}}
+    assert NO_INPUT not in updated(before, {"words": result("words", {"text": "a"}, toy_words=3.0)})
 
 
 def test_an_update_keeps_what_was_not_run():
-    stored = baselines.updated({}, {"coin": result("coin", {"record walk": "b"}, toy_half=0.5)})
+    stored = updated({}, {"coin": result("coin", {"record walk": "b"}, toy_half=0.5)})
     words = {"words": result("words", toy_words=3.0)}
-    assert baselines.updated(stored, words).items() >= stored.items()
+    assert updated(stored, words).items() >= stored.items()
 
 
 def test_values_of_claims_that_are_gone_are_dropped(claims):
-    stored = baselines.updated({}, {"coin": result("coin", toy_half=0.5, toy_gone=1.0)})
+    stored = updated({}, {"coin": result("coin", toy_half=0.5, toy_gone=1.0)})
     stored["text"] = {"toy.gone": stored["-"]["toy.gone"]}
     half = {"-": {"toy.half": stored["-"]["toy.half"]}}
-    assert baselines.updated(stored, {}, claims) == half
-    assert baselines.updated(stored, {}) == stored
+    assert updated(stored, {}, claims) == half
+    assert updated(stored, {}) == stored
 
 
 def half(value, stderr=0.0, replicates=5):
@@ -84,16 +88,16 @@ def half(value, stderr=0.0, replicates=5):
 
 def test_the_file_survives_a_round_trip(tmp_path):
     path = tmp_path / "book.json"
-    assert baselines.read_baseline(path) == {}
+    assert read_baseline(path) == {}
     items = {"toy.half": half(0.5, 0.1), "toy.powers": Measurement.of("toy.powers", [1.0, 2.0])}
-    baselines.write_baseline(path, {"-": items})
+    write_baseline(path, {"-": items})
     assert json.loads(path.read_text()) == {
         "-": {
             "toy.half": {"value": 0.5, "stderr": 0.1, "replicates": 5},
             "toy.powers": {"value": [1.0, 2.0]},
         }
     }
-    assert baselines.read_baseline(path) == {"-": items}
+    assert read_baseline(path) == {"-": items}
 
 
 @pytest.mark.parametrize(
@@ -111,13 +115,11 @@ def test_the_file_survives_a_round_trip(tmp_path):
 def test_a_damaged_baseline_is_named(tmp_path, text, words):
     path = tmp_path / "book.json"
     path.write_text(text)
-    with pytest.raises(
-        WorkflowError, match=rf"book.json cannot be read: .*{re.escape(words)}.*Restore it from git"
-    ):
-        baselines.read_baseline(path)
+    with refused(rf"book.json cannot be read: .*{re.escape(words)}.*Restore it from git"):
+        read_baseline(path)
 
 
 def test_what_did_not_move_leaves_the_file_in_git_as_it_is(tmp_path):
     stored = ROOT / "tests" / "baselines" / "smoke.json"
-    baselines.write_baseline(tmp_path / "smoke.json", baselines.read_baseline(stored))
+    write_baseline(tmp_path / "smoke.json", read_baseline(stored))
     assert (tmp_path / "smoke.json").read_text() == stored.read_text()

@@ -4,10 +4,8 @@ from pathlib import Path
 
 from markdown_it import MarkdownIt
 
-from ntpcompanion.workflow.checking.baselines import updated
-from ntpcompanion.workflow.checking.check_report import Report, make_report
-from ntpcompanion.workflow.checking.formats import markdown
-from ntpcompanion.workflow.checking.value_comparison import Finding
+from ntpcompanion.workflow.checking.check_report import Report, make_report, markdown
+from ntpcompanion.workflow.checking.value_comparison import Finding, updated
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from tests.toy import make_toy

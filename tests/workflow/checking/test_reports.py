@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking import baselines
+from ntpcompanion.workflow.checking.value_comparison import read_baseline, write_baseline
 from ntpcompanion.workflow.cli import commands
 
 
@@ -34,9 +34,9 @@ def check(instant, monkeypatch):
 def drifted(check, instant):
     """The same after a number of the baseline was changed: the measured one has moved."""
     path = instant.project.baseline("book")
-    stored = baselines.read_baseline(path)
+    stored = read_baseline(path)
     stored["-"]["toy.half"] = type(stored["-"]["toy.half"]).of("toy.half", 0.45)
-    baselines.write_baseline(path, stored)
+    write_baseline(path, stored)
     return check
 
 

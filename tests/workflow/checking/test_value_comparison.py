@@ -2,8 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from ntpcompanion.workflow.checking.baselines import updated
-from ntpcompanion.workflow.checking.value_comparison import compare
+from ntpcompanion.workflow.checking.value_comparison import compare, updated
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims

@@ -2,8 +2,8 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import load_claims, paper_result, result_order
+from tests.refusing import refused
 from tests.toy import write_claims
 
 
@@ -35,7 +35,7 @@ from tests.toy import write_claims
 )
 def test_faults_of_the_claims_file(toy, changes, words):
     write_claims(toy.project, **changes)
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         load_claims(toy.project)
 
 
@@ -45,7 +45,7 @@ def test_faults_of_the_claims_file(toy, changes, words):
 )
 def test_a_claims_file_that_is_none(toy, text, words):
     toy.project.claims.write_text(text)
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         load_claims(toy.project)
 
 
@@ -57,7 +57,7 @@ def test_claims_of_a_larger_book_have_a_file_for_each_chapter(toy):
     for item in items:
         with (folder / f"{item['notebook']}.yml").open("a") as file:
             file.write(yaml.safe_dump([item]))
-    with pytest.raises(WorkflowError, match=r"claims.coin\.yml:\n  toy.half: .* used twice"):
+    with refused(r"claims.coin\.yml:\n  toy.half: .* used twice"):
         load_claims(toy.project)
     toy.project.claims.unlink()
     assert load_claims(toy.project) == expected

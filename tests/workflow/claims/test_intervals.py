@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ntpcompanion.workflow.claims.intervals import half_widths, welch
 from ntpcompanion.workflow.claims.measurement import Measurement
+from ntpcompanion.workflow.claims.verdict import half_widths, welch
 
 
 def of(value, stderr, replicates):

@@ -102,13 +102,6 @@ def test_disk(free, state):
     assert (check.state, "`make clean`" in check.fix) == (state, state != "ok")
 
 
-@pytest.mark.parametrize(("path", "state"), [("/usr/bin/chromium", "ok"), (None, "warning")])
-def test_chromium(toy, monkeypatch, path, state):
-    monkeypatch.setattr(report, "find_browser", lambda: path)
-    check = named(report.machine(toy.project), "Chromium")
-    assert (check.state, "`make browser`" in check.fix) == (state, path is None)
-
-
 def test_pins_are_compared_without_the_build_of_a_version(monkeypatch):
     installed = {"numpy": "2.4.6", "torch": "2.13.0+cpu", "Papermill": "2.7.0"}.get
     monkeypatch.setattr(report, "_version_of", installed)
@@ -131,7 +124,7 @@ def test_a_kernel_that_imports_another_package_is_a_fault(tmp_path):
 
 @pytest.mark.parametrize(
     ("code", "words"),
-    [("import missing_thing", "missing_thing"), ("import time; time.sleep(100)", "within 4 s")],
+    [("import missing_thing", "missing_thing"), ("import time; time.sleep(100)", "4 seconds")],
 )
 def test_a_kernel_that_dies_or_never_answers_says_so(toy, monkeypatch, code, words):
     (toy.project.root / "comm.py").write_text(code)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
+from tests.refusing import refused
 from tests.workflow.hashing.tiny_package import EXPERIMENT, FILES, PARTS, files, user
 
 
@@ -160,7 +160,7 @@ def test_equal_files_are_told_apart_by_what_their_names_mean(book):
 
 
 def test_a_file_that_is_not_python_is_named(book):
-    with pytest.raises(WorkflowError, match=r"tools\.py is not Python"):
+    with refused(r"tools\.py is not Python"):
         book(**files(tools="def ="))
 
 

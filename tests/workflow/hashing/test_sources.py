@@ -1,8 +1,8 @@
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.running.freshness import what_changed
+from tests.refusing import refused
 
 LATE = "def f():\n    from . import two\n    from .unrelated import X\n    return two.TWO + X\n"
 IMPORTS = {
@@ -152,5 +152,5 @@ def test_a_public_name_may_be_a_module_or_called_like_its_own_or_lie_deeper(toy,
 
 def test_a_stub_that_is_no_python_is_named(toy, room):
     (room / "__init__.pyi").write_text("from .wood import\n")
-    with pytest.raises(WorkflowError, match=r"room/__init__\.pyi is not Python.*Fix the file"):
+    with refused(r"room/__init__\.pyi is not Python.*Fix the file"):
         source_hashes(USERS["chair"], toy.project.package)

@@ -1,12 +1,16 @@
 import nbformat
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
-from ntpcompanion.workflow.notebooks.notebook import choose, find_notebooks, read_notebook
+from ntpcompanion.workflow.notebooks.notebook import (
+    choose,
+    find_notebooks,
+    read_notebook,
+    require_title,
+)
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
-from ntpcompanion.workflow.notebooks.titles import require_title
+from tests.refusing import refused
 
 
 def test_found_in_the_order_of_the_toc(toy):
@@ -64,7 +68,7 @@ def test_a_notebook_that_names_no_language_is_one_of_python(toy, line):
 )
 def test_faults_of_a_text_notebook(toy, old, new, words):
     toy.edit("notebooks/words.md", old, new)
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         _ = read_notebook(toy.project.notebooks / "words.md").settings
 
 
@@ -83,14 +87,14 @@ def test_faults_of_a_text_notebook(toy, old, new, words):
 )
 def test_faults_of_the_profiles(toy, text, words):
     (toy.project.notebooks / "profiles.yml").write_text(text)
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         read_profiles(toy.project, find_notebooks(toy.project))
 
 
 @pytest.mark.parametrize(("old", "line"), [("Prose with", 8), ("import measure", 17)])
 def test_what_may_end_a_line_is_named_wherever_it_stands(toy, old, line):
     toy.edit("notebooks/coin.md", old, f"{old}\u2028# more")
-    with pytest.raises(WorkflowError, match=rf"coin.md, line {line}: U\+2028 "):
+    with refused(rf"coin.md, line {line}: U\+2028 "):
         read_notebook(toy.project.notebooks / "coin.md")
 
 
@@ -125,7 +129,7 @@ def test_a_name_is_matched_whichever_way_its_accents_are_encoded(toy, disk, othe
     fault = page_faults(toy.project, list(known))[0]  # Sphinx reads the table of contents itself
     assert f"no notebooks/{other}.md. {disk!r} looks the same, but" in fault
     (toy.project.notebooks / "profiles.yml").write_text(f"{NFC}: {{}}\n{NFD}: {{}}")
-    with pytest.raises(WorkflowError, match="names one notebook twice"):
+    with refused("names one notebook twice"):
         read_profiles(toy.project, known)
 
 
@@ -183,5 +187,5 @@ def test_the_first_heading_of_level_one_in_either_form(texts, text, lines):
     ["Prose", "## Smaller", "#no space", "- # in a list", "\\begin{align}\na\n=\nb\n\\end{align}"],
 )
 def test_where_there_is_none(text):
-    with pytest.raises(WorkflowError, match="here has no title"):
+    with refused("here has no title"):
         title(text)

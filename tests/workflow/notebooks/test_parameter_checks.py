@@ -3,8 +3,8 @@ from types import ModuleType
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.notebooks.parameter_checks import parse_check, run_checks
+from ntpcompanion.workflow.notebooks.parameters import parse_check, run_checks
+from tests.refusing import refused
 
 KNOWN = {"text": "mine.txt", "text_vocab": 12, "seed": 0}
 CALL = "lab.texts.enough(path=text, size=text_vocab, length=2)"
@@ -52,19 +52,17 @@ def test_what_it_refuses_is_said_under_the_name_of_the_parameter(lab, kind):
         raise kind(f"`size` = {size} is too large for `path`.")
 
     lab.enough = enough
-    with pytest.raises(
-        WorkflowError, match=r"^Notebook 'words': `text_vocab` = 12 is too large for `text`\.$"
-    ):
+    with refused(r"^Notebook 'words': `text_vocab` = 12 is too large for `text`\.$"):
         run()
 
 
 def test_a_function_that_is_not_there_or_takes_other_arguments_is_named(lab):
-    with pytest.raises(WorkflowError, match=r"check lab\.texts\.enough .* cannot be imported: "):
+    with refused(r"check lab\.texts\.enough .* cannot be imported: "):
         run()
-    with pytest.raises(WorkflowError, match=r"no\.such\.check of .* cannot be imported: No module"):
+    with refused(r"no\.such\.check of .* cannot be imported: No module"):
         run("no.such.check(path=text)")
     lab.enough = lambda path: []
-    with pytest.raises(WorkflowError, match=r"lab\.texts\.enough cannot be called: .*'size'"):
+    with refused(r"lab\.texts\.enough cannot be called: .*'size'"):
         run()
 
 
@@ -81,15 +79,10 @@ def test_a_function_that_is_not_there_or_takes_other_arguments_is_named(lab):
     ],
 )
 def test_what_is_no_call_is_refused(call):
-    with pytest.raises(
-        WorkflowError, match=r"^here: the check '.*' in the front matter is not a call"
-    ):
+    with refused(r"^here: the check '.*' in the front matter is not a call"):
         parse_check(call, KNOWN, "here")
 
 
 def test_a_parameter_that_is_not_there_is_refused():
-    with pytest.raises(
-        WorkflowError,
-        match=r"is given 'text_vocap', which is not a parameter\. Did you mean 'text_vocab'",
-    ):
+    with refused(r"is given 'text_vocap', which is not a parameter\. Did you mean 'text_vocab'"):
         parse_check("lab.enough(size=text_vocap)", KNOWN, "here")

@@ -1,12 +1,12 @@
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.notebooks.parameters import (
     parse_domain,
     parse_parameters,
     parse_value,
     resolve,
 )
+from tests.refusing import refused
 
 CELL = (
     'rate = 0.5  # step size\nsizes = [1, 2]\nname = "gd"\nfast: bool = True\n'
@@ -50,7 +50,7 @@ def test_names_defaults_and_meanings(parameters):
     ],
 )
 def test_cells_that_cannot_be_read(cell, words):
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         parse_parameters(cell, "here")
 
 
@@ -84,14 +84,14 @@ def test_given_values_replace_defaults(parameters):
     ],
 )
 def test_wrong_names_and_types(parameters, given, words):
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         resolve(parameters, given, "N")
 
 
 @pytest.mark.parametrize("given", [[0.5, True], ["0.5"], [None]])
 def test_a_list_of_numbers_takes_nothing_else(given):
     rates = parse_parameters("rates = [0.5]\nseed = 0", "here")
-    with pytest.raises(WorkflowError, match=r"`rates` must be of type list of float, like \[0.5\]"):
+    with refused(r"`rates` must be of type list of float, like \[0.5\]"):
         resolve(rates, {"rates": given}, "N")
 
 
@@ -99,12 +99,9 @@ def test_a_list_of_numbers_takes_nothing_else(given):
     "value", [{1, 2}, float("nan"), [float("inf")], b"x", 1j, {1: 2}, [(1, 2)], "\ud800", ...]
 )
 def test_a_value_that_no_results_file_gives_back_is_refused(parameters, value):
-    with pytest.raises(
-        WorkflowError,
-        match=(
-            r"`limit` must be a finite number, a text, a truth value, none, or a list of these, "
-            r"got "
-        ),
+    with refused(
+        r"`limit` must be a finite number, a text, a truth value, none, or a list of these, "
+        r"got "
     ):
         resolve(parameters, {"limit": value}, "N")
 
@@ -128,7 +125,7 @@ def test_values_from_the_command_line(parameters):
         "seed": -7,
     }
     assert parse_value(parameters["fast"], "True", "N") is True
-    with pytest.raises(WorkflowError, match=r"`seed` must be of type int, like 0, got 'seven'"):
+    with refused(r"`seed` must be of type int, like 0, got 'seven'"):
         parse_value(parameters["seed"], "seven", "N")
 
 
@@ -166,7 +163,7 @@ def test_lists_and_numbers_have_one_type(line, default, given, value):
     "default", ["(64, 64)", "[(1, 2), (3, 4)]", "{'a': (1, 2)}", "()", "[[(1,)]]"]
 )
 def test_a_tuple_would_arrive_as_a_list_and_is_named(default):
-    with pytest.raises(WorkflowError, match=r"`x` holds a tuple, .*Write a list in brackets"):
+    with refused(r"`x` holds a tuple, .*Write a list in brackets"):
         parse_parameters(f"x = {default}\nseed = 0", "here")
 
 
@@ -191,7 +188,7 @@ def test_a_name_is_that_which_python_knows():
 def test_values_inside_of_the_domain_pass_and_a_default_outside_does_not():
     given = {"n": 1, "rates": [1.0], "rule": "adam", "limit": None, "seed": -5}
     assert resolve(parse_parameters(DOMAINS, "here"), given, "N") == given
-    with pytest.raises(WorkflowError, match=r"`seed` must be in \[1, 2\], got 0"):
+    with refused(r"`seed` must be in \[1, 2\], got 0"):
         resolve(parse_parameters("seed = 0  # [1, 2]", "here"), {}, "N")
 
 
@@ -231,11 +228,8 @@ def test_values_are_inside_or_outside(comment, inside, outside):
     ],
 )
 def test_what_is_meant_as_a_domain_and_is_none_is_an_error(comment):
-    with pytest.raises(
-        WorkflowError,
-        match=(
-            r"here: its comment ends in '.*', which is not a domain. Write an interval like \[1, "
-            r"inf\)"
-        ),
+    with refused(
+        r"here: its comment ends in '.*', which is not a domain. Write an interval like \[1, "
+        r"inf\)"
     ):
         parse_domain(comment, "here")

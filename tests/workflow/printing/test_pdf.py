@@ -5,10 +5,10 @@ import os
 import pypdf
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.printing import pdf
 from tests.browsing import BROWSER
+from tests.refusing import refused
 
 PAGE = """<!DOCTYPE html><html><head><meta charset="utf-8"><title>{title}</title></head><body>
 <article><section id="top"><h1>{title}</h1>{body}</section></article></body></html>"""
@@ -73,10 +73,10 @@ def test_the_pdf_has_an_outline_and_inner_links(project, tmp_path):
 
 def test_without_a_page_or_a_browser_a_sentence_says_what_to_do(project, monkeypatch):
     (project.html("book") / "chapters" / "one.html").unlink()
-    with pytest.raises(WorkflowError, match=r"There is no .*one\.html\. Run `make book` first"):
+    with refused(r"There is no .*one\.html\. Run `make book` first"):
         pdf.print_book(project, project.build / "book.pdf", "no-browser")
     monkeypatch.setattr(pdf, "find_browser", lambda: None)
-    with pytest.raises(WorkflowError, match="`make browser` gets one"):
+    with refused("`make browser` gets one"):
         pdf.print_book(project, project.build / "book.pdf")
 
 
@@ -91,6 +91,6 @@ def test_a_browser_that_fails_leaves_the_old_pdf(project, tmp_path, monkeypatch,
     browser.write_text(f"#!/bin/sh\n{script}\n")
     target.write_text("old")
     monkeypatch.setattr(pdf, "LIMIT", 0.5 if "sleep" in script else 60)
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         pdf.print_book(project, target, str(browser))
     assert target.read_text() == "old"

@@ -3,9 +3,9 @@ import sys
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.sweeps.campaign import Options
+from tests.refusing import refused
 from tests.workflow.halves import PLAN
 
 
@@ -29,16 +29,16 @@ def test_a_record_says_what_made_it(study):
 
 
 def test_unknown_names(study):
-    with pytest.raises(WorkflowError, match=r"No record 'halfs'. Did you mean 'halves'\?"):
+    with refused(r"No record 'halfs'. Did you mean 'halves'\?"):
         make_record(study.project, "halfs")
     study.plan_records(halves={**PLAN, "experiment": "studi"})
     words = r"^`experiment: studi` is not a module of toypkg.experiments. Did you mean 'study'\?"
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         make_record(study.project, "halves", Options(jobs=1))
     study.plan_records(halves={**PLAN, "grid": {"n": [1, 2.5]}})
     words = (
         r"'n': 2.5} is not a plan of toypkg.experiments.study: `n` should be a valid integer, got"
     )
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         make_record(study.project, "halves", Options(jobs=1))
     assert not (study.project.build / "records").exists(), "known before anything is started"

@@ -1,11 +1,9 @@
 from copy import deepcopy
 
-import pytest
-
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.records.making import make_record, try_miniature
-from ntpcompanion.workflow.records.plans import next_in_queue, plan_of
+from ntpcompanion.workflow.records.record import next_in_queue, plan_of
 from ntpcompanion.workflow.sweeps.campaign import Options
+from tests.refusing import refused
 from tests.workflow.halves import PLAN
 
 QUEUE = {"decides": "whether two halves are one", "memory_gib": 80, "miniature": {"n": 7}}
@@ -19,7 +17,7 @@ def test_the_next_of_the_queue_is_the_first_without_a_record(study):
     make_record(study.project, "first", Options(jobs=1))
     assert next_in_queue(study.project) == "second"
     make_record(study.project, "second", Options(jobs=1))
-    with pytest.raises(WorkflowError, match=r"^The queue is empty: every plan of book/records"):
+    with refused(r"^The queue is empty: every plan of book/records"):
         next_in_queue(study.project)
 
 
@@ -34,10 +32,10 @@ def test_a_miniature_runs_one_task_and_keeps_nothing(study):
     assert not list(study.project.records.glob("*.json"))
     assert not list((study.project.build / "records").glob("*"))
     study.plan_records(halves={**PLAN, "queue": {**QUEUE, "miniature": {"n": "seven"}}})
-    with pytest.raises(WorkflowError, match="`n` should be a valid integer, got 'seven'"):
+    with refused("`n` should be a valid integer, got 'seven'"):
         try_miniature(study.project, "halves", Options(jobs=1))
 
 
 def test_a_plan_that_does_not_wait_has_no_miniature(study):
-    with pytest.raises(WorkflowError, match=r"^'halves' has no `queue` .* so no miniature"):
+    with refused(r"^'halves' has no `queue` .* so no miniature"):
         try_miniature(study.project, "halves")

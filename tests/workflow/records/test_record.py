@@ -2,11 +2,11 @@ import json
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.sweeps.campaign import Options
+from tests.refusing import refused
 from tests.workflow.halves import PLAN, STORED
 
 OTHERS = [
@@ -27,12 +27,9 @@ def test_what_is_no_such_record_is_not_read(study, change):
         study.project.records / "halves.json",
         {name: value for name, value in (STORED | change).items() if value is not None},
     )
-    with pytest.raises(
-        WorkflowError,
-        match=(
-            r"halves.json is not a record 'halves' of schema 2. Make it again with `ntpcompanion "
-            r"record halves`"
-        ),
+    with refused(
+        r"halves.json is not a record 'halves' of schema 2. Make it again with `ntpcompanion "
+        r"record halves`"
     ):
         load_record(study.project, "halves")
 
@@ -51,10 +48,7 @@ def test_a_record_says_what_no_longer_matches_it(study):
     study.plan_records()
     assert load_record(study.project, "halves").outdated == ["TWO", "book/records/plans.yml"]
     path.unlink()
-    with pytest.raises(
-        WorkflowError,
-        match=r"halves.json does not exist. Make it with `ntpcompanion record halves`",
-    ):
+    with refused(r"halves.json does not exist. Make it with `ntpcompanion record halves`"):
         load_record(study.project, "halves")
 
 

@@ -6,11 +6,11 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from ntpcompanion.recorded import Run
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.claims.measure import RECORD_MIME
 from ntpcompanion.workflow.records import show
 from ntpcompanion.workflow.records.show import show_record
+from tests.refusing import refused
 from tests.toy import ROOT
 
 PARTS = ("Plan", "Result")
@@ -38,7 +38,7 @@ def test_runs_are_read_by_the_experiment_which_must_be_imported(toy, monkeypatch
     write_sealed(toy.project.records / "halves.json", RECORD)
     monkeypatch.chdir(toy.project.root)
     shown = show_record("halves")
-    with pytest.raises(WorkflowError, match=r"'halves' .* experiment 'halving', which is not impo"):
+    with refused(r"'halves' .* experiment 'halving', which is not impo"):
         shown[0]
     read = {name: SimpleNamespace(from_json=lambda x, name=name: (name, x)) for name in PARTS}
     module = ModuleType("coins.halving")
@@ -92,29 +92,23 @@ def test_a_record_of_another_book_is_found_by_its_package(tmp_path, source):
 def test_where_no_folder_of_records_is_known_the_error_says_what_to_type(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(show, "sys", SimpleNamespace(modules={"ntpcompanion": sys}))
-    with pytest.raises(
-        WorkflowError,
-        match=rf"in a folder book/records at or above {tmp_path}\. Make .*papermill --cwd",
-    ):
+    with refused(rf"in a folder book/records at or above {tmp_path}\. Make .*papermill --cwd"):
         show_record("halves")
 
 
 def test_a_record_that_is_missing_or_was_edited_is_not_shown(toy, displayed):
-    with pytest.raises(
-        WorkflowError,
-        match=r"`name` = 'halves': no such record in \S*toy/book/records\. Make it with "
-        r"`ntpcompanion record halves`, or change into the checkout that has it \(`%cd FOLDER`",
+    with refused(
+        r"`name` = 'halves': no such record in \S*toy/book/records\. Make it with "
+        r"`ntpcompanion record halves`, or change into the checkout that has it \(`%cd FOLDER`"
     ):
         show_record("halves")
     path = toy.project.records / "halves.json"
     for other in ({}, {"results": "none"}):
         write_sealed(path, other)
-        with pytest.raises(
-            WorkflowError, match=r"halves.json is not a record: it holds no list of results"
-        ):
+        with refused(r"halves.json is not a record: it holds no list of results"):
             show_record("halves")
     write_sealed(path, RECORD)
     path.write_text(path.read_text().replace("0.5", "0.6"))
-    with pytest.raises(WorkflowError, match=r"halves.json does not match its own checksum"):
+    with refused(r"halves.json does not match its own checksum"):
         show_record("halves")
     assert displayed() == []

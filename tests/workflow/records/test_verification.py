@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.chapters.cards import Banner
 from ntpcompanion.workflow.chapters.templating import render
@@ -10,6 +9,7 @@ from ntpcompanion.workflow.records import making
 from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.sweeps.campaign import Options, appended
+from tests.refusing import refused
 from tests.workflow.halves import PLAN, STORED, STUDY
 
 
@@ -79,7 +79,7 @@ def test_a_code_that_moves_a_number_is_noticed_and_the_record_left_as_it_is(made
         r"gives another result than the stored one: half: 1.0 → 0.5. The record is as it was. .*"
         r"`ntpcompanion record halves`"
     )
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         verify_record(made.project, "halves", 3, Options(jobs=1))
     assert path.read_bytes() == before
     assert "outdated: TWO changed since" in shown(made)
@@ -125,10 +125,10 @@ def test_what_cannot_be_verified_is_a_sentence_before_anything_runs(study):
     write_sealed(study.project.records / "halves.json", STORED)
     for count in (0, 4):
         words = rf"`--verify` must lie in 1 … 3, the tasks of the record 'halves', got {count}"
-        with pytest.raises(WorkflowError, match=words):
+        with refused(words):
             verify_record(study.project, "halves", count)
     study.plan_records(halves=PLAN | {"fixed": {"scale": 3}})
-    with pytest.raises(WorkflowError, match=r"'halves' was made by another plan"):
+    with refused(r"'halves' was made by another plan"):
         verify_record(study.project, "halves", 1)
 
 

@@ -3,8 +3,8 @@ import json
 import pytest
 import yaml
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.site.build_site import prepare_pages
+from tests.refusing import refused
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def test_a_landing_page_that_names_no_figure_stops_the_build(executed):
     finding["shows"] = "what is drawn"
     path = executed.project.book / "landing.yml"
     path.write_text(yaml.safe_dump(landing | {"findings": [finding]}))
-    with pytest.raises(WorkflowError, match="figure 'fig', which notebook 'coin' does not draw"):
+    with refused("figure 'fig', which notebook 'coin' does not draw"):
         prepare_pages(executed.project, executed.runs(), "book")
     path.write_text(yaml.safe_dump(landing | {"findings": []}))
     source, *_ = prepare_pages(executed.project, executed.runs(), "book")

@@ -1,9 +1,8 @@
 import pytest
 import yaml
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.schema import read_optional
+from ntpcompanion.workflow.base.yaml_files import read_optional
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
@@ -13,6 +12,7 @@ from ntpcompanion.workflow.results.landing import (
     landing_page,
     read_parts,
 )
+from tests.refusing import refused
 from tests.toy import write_claims
 from tests.workflow.chapters.views import drawn
 from tests.workflow.checking.test_baselines import result
@@ -65,7 +65,7 @@ def made(toy, results, profile="book"):
 
 def test_a_finding_that_is_not_supported_is_refused_at_the_book_profile(toy, stored):
     write_claims(toy.project, expect={"book": {"equals": 3.0, "within": 0.1}})
-    with pytest.raises(WorkflowError, match=r"'toy\.half', whose verdict is refuted"):
+    with refused(r"'toy\.half', whose verdict is refuted"):
         made(toy, stored)
     assert made(toy, stored, "smoke")["_findings.md"]
 
@@ -85,7 +85,7 @@ def test_what_does_not_fit_is_named(toy, stored, spoil, words):
     data = yaml.safe_load(yaml.safe_dump(LANDING))
     spoil(data)
     (toy.project.book / "landing.yml").write_text(yaml.safe_dump(data))
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         made(toy, stored)
 
 

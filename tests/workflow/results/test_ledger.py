@@ -12,7 +12,7 @@ from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.results.ledger import Ledger, ledger_csv, ledger_json, ledger_row
-from ntpcompanion.workflow.results.references import read_papers
+from ntpcompanion.workflow.results.views import read_papers
 from ntpcompanion.workflow.site.look import ASSETS
 from tests.toy import ROOT, write_claims
 from tests.workflow.checking.test_baselines import result

@@ -1,7 +1,7 @@
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.records.record import load_record
-from ntpcompanion.workflow.results.status import RecordRow, Status, record_rows
+from ntpcompanion.workflow.results.generated import RecordRow, Status, record_rows
 from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.checking.test_baselines import result
 from tests.workflow.results.test_ledger import MACHINE

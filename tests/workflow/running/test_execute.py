@@ -1,25 +1,21 @@
-"""What the runner does with a notebook: with real kernels, with workers that are shell scripts, and
-with no process at all.
-"""
+"""What the runner does with a notebook: with real kernels, and with no process at all."""
 
 import os
-import re
-import sys
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import nbformat
 import psutil
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import Lifeline
+from ntpcompanion.workflow.base.tracing import read_events
 from ntpcompanion.workflow.running import execute as runner
-from ntpcompanion.workflow.running.job import Cell, Failed, line_of
+from ntpcompanion.workflow.running.papermill_run import Cells, Ran
 from ntpcompanion.workflow.running.results import Result
+from tests.refusing import refused
 from tests.waiting import LIMIT, ended, wait_for
-
-POSIX = pytest.mark.skipif(sys.platform == "win32", reason="the fake workers are shell scripts")
 
 
 @pytest.fixture
@@ -84,7 +80,7 @@ def test_what_is_fresh_is_kept_and_what_happens_is_reported(instant):
     instant.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
     assert (execute().status, heard) == ("done", ran)
     assert runner.execute([]) == []
-    with pytest.raises(WorkflowError, match="`--jobs` must be at least 1, got 0"):
+    with refused("`--jobs` must be at least 1, got 0"):
         instant.execute(jobs=0)
 
 
@@ -109,32 +105,19 @@ def test_scratch_files_are_removed_and_those_of_a_killed_run_too(instant, monkey
     assert list(scratch.iterdir()) == []
 
 
-FAILED = Failed(1, "f()", "E: x", "\x1b[31min f\x1b[0m")
-
-
-def saying(*messages):
-    """A line of shell that says these messages to the runner, and something that is none."""
-    lines = ["cat <<'END'", "printed by a kernel", *map(line_of, messages), "END"]
-    return "\n".join(lines)
-
-
-@POSIX
 @pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        ("echo no such module >&2; exit 3", "its process ended with code 3.\nno such module\n"),
-        (f"{saying(Cell(2, 2))}\nkill -9 $$", "its process ended with code -9 in code cell 2.\n"),
-        (f"{saying(FAILED)}\nexit 1", "code cell 1: E: x\nin f"),
-        (f"{saying(replace(FAILED, traceback=''))}\nexit 1", "code cell 1: E: x\nf()"),
-    ],
-    ids=["at once", "killed", "raised", "no traceback"],
+    ("failure", "words"),
+    [(("E: x", "\x1b[31min f\x1b[0m"), "E: x\nin f"), (("E: x", ""), "E: x\nf()")],
+    ids=["raised", "no traceback"],
 )
-def test_how_a_worker_ended_is_said(toy, worker_that, script, words):
-    worker_that(script)
+def test_how_a_run_failed_is_said(toy, monkeypatch, failure, words):
+    node = nbformat.v4.new_notebook()
+    ran = Ran(node, Cells(number=1, source="f()"), 0, read_events(Path("none")), failure)
+    monkeypatch.setattr(runner, "_in_kernel", lambda *_: ran)
     heard = []
     outcome = toy.execute(names=["coin"], report=lambda run, *what: heard.append(what))["coin"]
-    assert re.sub(r"^Notebook 'coin' \(book\)[:,] ", "", outcome.message) == words
-    assert heard == [*([("cell", 2, 2)] if "kill" in script else []), ("failed", 0, 2)]
+    assert outcome.message == f"Notebook 'coin' (book), code cell 1: {words}"
+    assert heard == [("failed", 0, 2)]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs `os.fork`")
@@ -149,26 +132,26 @@ def test_what_a_cell_leaves_running_is_not_waited_for(toy):
 
 
 def test_cut_ends_what_was_started(toy):
-    pids = toy.project.root / "pids"
-    place = tuple(pids.parts)  # not as one text, which would be the name of a place
-    code = f"import os, pathlib, time\npids = pathlib.Path(*{place})\n"
-    code += "_ = pids.write_text(f'{os.getpid()} {os.getppid()}\\n')\ntime.sleep(600)\n"
+    pid = toy.project.root / "pid"
+    place = tuple(pid.parts)  # not as one text, which would be the name of a place
+    code = f"import os, pathlib, time\npid = pathlib.Path(*{place})\n"
+    code += "_ = pid.write_text(f'{os.getpid()}\\n')\ntime.sleep(600)\n"
     toy.edit("notebooks/coin.md", "from toypkg.half", f"{code}from toypkg.half")
     found = []
     with Lifeline() as lifeline:
         options = {"names": ["coin"], "lifeline": lifeline}
         thread = threading.Thread(target=lambda: found.append(toy.execute(**options)["coin"]))
         thread.start()
-        wait_for(lambda: pids.exists() and pids.read_text().endswith("\n"))
+        wait_for(lambda: pid.exists() and pid.read_text().endswith("\n"))
         lifeline.cut()
         thread.join(LIMIT)
     assert found[0].status == "failed"
-    wait_for(lambda: all(ended(int(pid)) for pid in pids.read_text().split()))
+    wait_for(lambda: ended(int(pid.read_text())))
 
 
 def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatch):
     first_told, told, waited = threading.Event(), [], []
-    work = runner._run_worker
+    work = runner._in_kernel
 
     def second_waits(run, *given):
         if run.notebook.name == "words":
@@ -179,7 +162,7 @@ def test_each_run_is_told_as_it_ends_not_when_all_have_ended(instant, monkeypatc
         told.append(outcome.run.notebook.name)
         first_told.set()
 
-    monkeypatch.setattr(runner, "_run_worker", second_waits)
+    monkeypatch.setattr(runner, "_in_kernel", second_waits)
     instant.execute(jobs=1, ended=ended)
     assert (told, waited) == (["coin", "words"], [True])
 

@@ -1,6 +1,5 @@
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import sha256, write_sealed
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.freshness import (
@@ -10,6 +9,7 @@ from ntpcompanion.workflow.running.freshness import (
     other_files,
     what_changed,
 )
+from tests.refusing import refused
 
 
 @pytest.mark.parametrize(
@@ -34,12 +34,10 @@ def test_an_input_is_a_file_or_a_module(toy, monkeypatch):
     assert _input_path(toy.project, "text", "words.txt", words) == toy.project.root / "words.txt"
     assert _input_path(toy.project, "text", "json.decoder", words).name == "decoder.py"
     for value in ("no.such.module", "sys", "no such file.txt", ".."):
-        with pytest.raises(
-            WorkflowError, match=r"parameter `text` = '.*' is neither a file nor a Python module"
-        ):
+        with refused(r"parameter `text` = '.*' is neither a file nor a Python module"):
             _input_path(toy.project, "text", value, words)
     (toy.project.root / "caf\u00e9.txt").touch()
-    with pytest.raises(WorkflowError, match=r"'café.txt' looks the same, but its accented letters"):
+    with refused(r"'café.txt' looks the same, but its accented letters"):
         _input_path(toy.project, "text", "cafe\u0301.txt", words)
 
 
@@ -58,9 +56,7 @@ def test_inputs_and_records_are_known_by_their_content(toy):
     write_sealed(record, {"results": [1], "verified": ["later"]})
     assert input_hashes(toy.project, shown, {"text": "words.txt"})["record halves"] == sha256("[1]")
     record.unlink()
-    with pytest.raises(
-        WorkflowError, match=r"'words' shows the record 'halves', but .*halves.json is missing"
-    ):
+    with refused(r"'words' shows the record 'halves', but .*halves.json is missing"):
         input_hashes(toy.project, shown, {"text": "words.txt"})
 
 
@@ -83,10 +79,7 @@ def test_what_a_run_read_besides_is_named_and_must_not_have_changed(toy):
         "toypkg/two.py": ["x", "y"],
     }
     for name, digests in changed.items():
-        with pytest.raises(
-            WorkflowError,
-            match=(
-                f"Notebook 'words': {name} changed while it ran. Nothing was stored; run it again"
-            ),
+        with refused(
+            f"Notebook 'words': {name} changed while it ran. Nothing was stored; run it again"
         ):
             other_files(toy.project, words, parameters, parts, {str(root / name): digests})

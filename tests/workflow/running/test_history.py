@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import read_sealed
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.running import history
 from ntpcompanion.workflow.running.history import append_entry, entry_of
+from tests.refusing import refused
 from tests.workflow.checking.test_baselines import result
 
 
@@ -51,7 +51,7 @@ def test_an_entry_is_of_one_machine(toy):
     one, other = result("coin", toy_half=0.5), result("words", toy_words=3.0)
     one.hardware.update({"processor": "one", "cores": 2})
     other.hardware.update({"processor": "other", "cores": 2})
-    with pytest.raises(WorkflowError, match="stored runs are of 2 machines and 1 sets"):
+    with refused("stored runs are of 2 machines and 1 sets"):
         entry_of({"coin": one, "words": other}, load_claims(toy.project), "book", "")
 
 
@@ -66,7 +66,7 @@ def test_a_damaged_file_is_named_and_nothing_is_added(toy, spoil, words):
     path = append_entry(toy.project, entry(toy, toy_half=0.5))
     path.write_text(spoil(path.read_text()))
     before = path.read_bytes()
-    with pytest.raises(WorkflowError, match=f"{path.name}.*{words}"):
+    with refused(f"{path.name}.*{words}"):
         append_entry(toy.project, entry(toy, toy_half=0.7))
     assert [p.read_bytes() for p in path.parent.iterdir()] == [before]
 
@@ -78,6 +78,29 @@ def test_the_commit_is_marked_where_a_file_differs(toy, repository):
     assert history.present_commit(toy.project) == commit
     toy.edit("notebooks/coin.md", "Prose", "More prose")
     assert history.present_commit(toy.project) == f"{commit}+"
+
+
+def test_the_commit_of_another_repository_is_never_named(toy, repository, tmp_path, monkeypatch):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "_config.yml").touch()
+    other = repository(tmp_path / "other", ".")
+    for name, value in {
+        "GIT_DIR": ".git",
+        "GIT_WORK_TREE": ".",
+        "GIT_INDEX_FILE": ".git/index",
+        "GIT_OBJECT_DIRECTORY": ".git/objects",
+    }.items():
+        monkeypatch.setenv(name, str(tmp_path / "other" / value))
+    assert history.present_commit(toy.project) == ""
+    own = repository(toy.project.root, "notebooks", "_config.yml")
+    commit = own("rev-parse", "HEAD")
+    assert commit != other("rev-parse", "HEAD")
+    assert history.present_commit(toy.project) == commit[:12]
+
+
+def test_a_repository_above_that_does_not_hold_the_project_is_not_named(toy, repository):
+    repository(toy.project.root.parent)
+    assert history.present_commit(toy.project) == ""
 
 
 def test_the_command_appends_once_and_refuses_smoke(instant):

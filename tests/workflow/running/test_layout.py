@@ -2,7 +2,6 @@
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import sha256
 from ntpcompanion.workflow.running.layout import (
     DATE,
@@ -15,6 +14,7 @@ from ntpcompanion.workflow.running.layout import (
     listed_files,
     package_data,
 )
+from tests.refusing import refused
 
 MODULES = ["__init__.py", "half.py", "two.py", "__init__.pyi: half"]
 
@@ -99,7 +99,7 @@ def test_a_folder_left_by_a_killed_run_is_emptied(laid):
 
 
 def test_a_file_that_cannot_be_read_is_named(toy, laid):
-    with pytest.raises(WorkflowError, match=r"gone.txt cannot be copied for the run: No such file"):
+    with refused(r"gone.txt cannot be copied for the run: No such file"):
         laid(words="gone.txt")
 
 

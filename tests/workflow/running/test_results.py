@@ -3,7 +3,6 @@ import json
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook, new_output
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import checksum
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
@@ -15,6 +14,7 @@ from ntpcompanion.workflow.running.results import (
     outputs_digest,
     require_listed_records,
 )
+from tests.refusing import refused
 from tests.workflow.checking.test_baselines import result
 
 HALF = Measurement.of("toy.half", 0.5, stderr=0.1, replicates=4, seed=3, records=["halves"])
@@ -36,15 +36,10 @@ def test_results_of_another_schema_are_not_read(tmp_path, change):
         {key: value for key, value in json.loads(path.read_text()).items() if key != "checksum"}
     )
     path.write_text(json.dumps(data | {"checksum": checksum(data)}))
-    with pytest.raises(
-        WorkflowError,
-        match=r"coin.json has schema \d, this version reads 2. Run the notebook again",
-    ):
+    with refused(r"coin.json has schema \d, this version reads 2. Run the notebook again"):
         Result.load(path)
     path.unlink()
-    with pytest.raises(
-        WorkflowError, match=r"coin.json does not exist: the notebook has not been run"
-    ):
+    with refused(r"coin.json does not exist: the notebook has not been run"):
         Result.load(path)
 
 
@@ -107,20 +102,14 @@ def test_a_claim_is_measured_once():
     node = notebook()
     assert collect_measurements(node, "coin") == [HALF]
     node.cells[0].outputs = node.cells[2].outputs
-    with pytest.raises(
-        WorkflowError,
-        match=r"Notebook 'coin' measures toy.half more than once. One claim, one number",
-    ):
+    with refused(r"Notebook 'coin' measures toy.half more than once. One claim, one number"):
         collect_measurements(node, "coin")
 
 
 def test_a_record_is_shown_if_it_is_listed(toy):
     words = find_notebooks(toy.project)["words"]
     node = notebook(outputs=[new_output("display_data", {RECORD_MIME: {"name": "halves"}})])
-    with pytest.raises(
-        WorkflowError,
-        match=r"'words' shows the record halves, .*: add `ntp: {records: \[halves\]}`",
-    ):
+    with refused(r"'words' shows the record halves, .*: add `ntp: {records: \[halves\]}`"):
         require_listed_records(node, words)
     toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves, others]")
     require_listed_records(node, find_notebooks(toy.project)["words"])

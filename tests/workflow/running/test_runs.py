@@ -2,13 +2,13 @@ from pathlib import Path
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
 from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import input_files, key_parts
 from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.sweeps.sweep import read_sweep
+from tests.refusing import refused
 
 
 def test_a_path_on_the_command_line_is_one_of_the_users_folder(toy, tmp_path, monkeypatch):
@@ -71,9 +71,7 @@ def test_a_sweep_is_checked_before_its_first_run(limited, caplog):
     count = len(Path("words.txt").read_text().split())
     assert len(read_sweep(limited.project, "words", [f"limit={count},99"]).points) == 2
     assert caplog.messages == ["words-book: `limit` is just enough."]
-    with pytest.raises(
-        WorkflowError, match=rf"^Notebook 'words': `text` = .* `limit` is {count - 1}"
-    ):
+    with refused(rf"^Notebook 'words': `text` = .* `limit` is {count - 1}"):
         read_sweep(limited.project, "words", [f"limit={count - 1},99"])
 
 
@@ -82,9 +80,8 @@ def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):
     assert plan(toy.project, words, "book", {}).parameters["text"] == "words.txt"
     toy.edit("notebooks/words.md", "ntp: {inputs: [text]}\n", "")
     unlisted = find_notebooks(toy.project)["words"]
-    with pytest.raises(
-        WorkflowError,
-        match=r"'words': parameter `text` = 'words.txt' names a file, but is not an input. Add `t",
+    with refused(
+        r"'words': parameter `text` = 'words.txt' names a file, but is not an input. Add `t"
     ):
         plan(toy.project, unlisted, "book", {})
     for text in ("", "no.txt", "book", "x" * 5000, "~nosuchuser/x"):
@@ -120,8 +117,5 @@ def test_an_input_may_take_a_word_in_place_of_a_file(toy, tmp_path, monkeypatch)
     assert files["words"] == {"text": root / "words.txt"}, "the word is not a file"
     assert files["mine.json"] == {"text": root / "words.txt", "way": tmp_path / "mine.json"}
     (run,) = toy.runs(names=["words"], overrides={"way": "wrods"})
-    with pytest.raises(
-        WorkflowError,
-        match=r"`way` = 'wrods' is none of words, and no file\. Did you mean 'words'\?",
-    ):
+    with refused(r"`way` = 'wrods' is none of words, and no file\. Did you mean 'words'\?"):
         input_files(run.project, run.notebook, run.parameters)

@@ -7,12 +7,12 @@ import shutil
 
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import files_below
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site.build_site import build_site, prepare_pages
+from tests.refusing import refused
 
 
 def shown(part):
@@ -53,10 +53,7 @@ def book(instant, monkeypatch):
 def test_a_site_with_a_fault_is_red_and_never_counts_as_made(book):
     book.lost = {"chapters/coin"}
     for _ in range(2):
-        with pytest.raises(
-            WorkflowError,
-            match=r"The site was built, but:\nchapters/coin.html is missing",
-        ):
+        with refused(r"The site was built, but:\nchapters/coin.html is missing"):
             build_site(book.project, book.runs(), "book")
     assert not book.project.html("book").exists()
     book.lost = set()
@@ -97,14 +94,14 @@ def test_a_source_that_is_edited_during_a_build_ends_it_and_the_old_site_stays(b
 
 
 def test_a_source_that_is_edited_while_notebooks_run_ends_the_build(book, monkeypatch):
-    whole = runner._run_worker
+    whole = runner._in_kernel
 
     def edit_and_run(*arguments):
         book.edit("notebooks/words.md", "# Words", "# Other words")
         return whole(*arguments)
 
     book.edit("notebooks/words.md", "import measure", "import measure  # again")
-    monkeypatch.setattr(runner, "_run_worker", edit_and_run)
+    monkeypatch.setattr(runner, "_in_kernel", edit_and_run)
     output = book.command("build", code=1)
     assert "words.md was written while the book was built" in output
     assert not book.project.html("book").exists()

@@ -1,6 +1,6 @@
 import pytest
 
-from ntpcompanion.workflow.site.markup_fixes import fix
+from ntpcompanion.workflow.site.render import fix
 
 GLUED = '<span class="pasted-text">{}</span>'
 ROW = "<tr><td>{}3.49 ± 0.70</td><td>a-1</td><td>-p x</td></tr>"

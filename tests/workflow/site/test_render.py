@@ -4,21 +4,21 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.processes import Ended
 from ntpcompanion.workflow.site import render
+from tests.refusing import refused
 from tests.toy import ROOT
 
 
 def test_only_jupyter_book_1_will_do(monkeypatch):
     for found, words in (("2.1.7", "version 2 ignores `_config.yml`"), ("10.0", "builds nothing")):
         monkeypatch.setattr(render, "version", lambda _, found=found: found)
-        with pytest.raises(WorkflowError, match=words):
+        with refused(words):
             render.require_jupyter_book_1()
     monkeypatch.setattr(render, "version", lambda _: "1.0.4.post1")
     render.require_jupyter_book_1()
     monkeypatch.setattr(render, "find_spec", lambda name: None)
-    with pytest.raises(WorkflowError, match=r"jupyter_book, pybtex, .* is not installed"):
+    with refused(r"jupyter_book, pybtex, .* is not installed"):
         render.require_jupyter_book_1()
 
 
@@ -57,16 +57,16 @@ def test_what_is_published_is_what_the_table_of_contents_lists_with_its_mathjax(
     assert sorted(path.name for path in html.glob("*.html")) == ["index.html", "intro.html"]
     assert (html / "_static" / "mathjax" / "tex-chtml-full.js").is_file()
     jupyter_book_that(monkeypatch, 1, intro="with a warning")
-    with pytest.raises(
-        WorkflowError, match=r"Jupyter Book stopped with code 1:\nintro.md: WARNING: nowhere"
-    ):
+    with refused(r"Jupyter Book stopped with code 1:\nintro.md: WARNING: nowhere"):
         render.render(toy.project, toy.project.book, html)
     assert 'class="remark-content">' in (html / "intro.html").read_text(), "every page is mended"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the fake Jupyter Book is a shell script")
-def test_nothing_of_a_rendering_stays_open(toy, worker_that):
-    worker_that('echo "$PYTHONPATH"; echo "$3" >&2; exit 3')
+def test_nothing_of_a_rendering_stays_open(toy, tmp_path, monkeypatch):
+    (tmp_path / "python").write_text('#!/bin/sh\necho "$PYTHONPATH"; echo "$3" >&2; exit 3\n')
+    (tmp_path / "python").chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     open_before = psutil.Process().num_fds()
     done = render._run_jupyter_book(["build"], toy.project)
     assert (done.code, done.output, done.errors) == (3, f"{toy.project.root}:{ROOT}\n", "build\n")

@@ -7,7 +7,8 @@ import os
 
 import pytest
 
-from ntpcompanion.workflow.base.files import hash_of, read_sealed, write_sealed
+from ntpcompanion.workflow.base.files import read_sealed, write_sealed
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.running.freshness import key
 from ntpcompanion.workflow.site.sphinx_extension import FILE
 from ntpcompanion.workflow.site.unchanged import is_unchanged, remember, sources_digest
@@ -46,7 +47,7 @@ def built(executed):
         (project.html("book") / name).write_text(text)
     results = project.runs("book") / "words.json"
     data = read_sealed(results)
-    data["key_parts"]["files read"]["seen.txt"] = hash_of(project.root / "seen.txt")
+    data["key_parts"]["files read"]["seen.txt"] = state_of(project.root / "seen.txt")
     data["key"] = key(data["key_parts"])
     write_sealed(results, {key: value for key, value in data.items() if key != "checksum"})
     remember(project, "book", executed.runs(), sources_digest(project))
@@ -129,7 +130,7 @@ def test_what_a_page_included_counts(built):
     part.write_text("one")
     doctrees = built.project.root / "_build/html-work/_build/.doctrees"
     doctrees.mkdir(parents=True)
-    (doctrees / FILE).write_text(json.dumps({str(part): hash_of(part)}))
+    (doctrees / FILE).write_text(json.dumps({str(part): state_of(part)}))
     remember(built.project, "book", built.runs(), sources_digest(built.project))
     assert nothing_to_do(built)
     part.write_text("two")

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.settings import Settings, read_settings
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.checking.baselines import read_baseline
+from ntpcompanion.workflow.checking.value_comparison import read_baseline
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.notebooks.contents import page_faults
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
@@ -22,6 +21,7 @@ from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.starting import new_book as module
 from ntpcompanion.workflow.starting.new_book import new_book, origin
 from tests.copies import copy_checkout
+from tests.refusing import refused
 from tests.toy import ROOT
 
 PLACE = Path("a place", "Größe & Zahl")
@@ -68,10 +68,10 @@ def test_a_folder_that_holds_something_is_refused_and_stays(tmp_path):
     held.mkdir()
     assert new_book(held) == held, "an empty one will do"
     before = texts(held)
-    with pytest.raises(WorkflowError, match=r"held is not empty: it holds \.gitignore\."):
+    with refused(r"held is not empty: it holds \.gitignore\."):
         new_book(held)
     (tmp_path / "file").touch()
-    with pytest.raises(WorkflowError, match=r"file is not a folder"):
+    with refused(r"file is not a folder"):
         new_book(tmp_path / "file")
     assert texts(held) == before
 
@@ -93,7 +93,7 @@ def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
         return method(path, *arguments, **options)
 
     monkeypatch.setattr(Path, failing, full)
-    with pytest.raises(WorkflowError, match=r"Could not make .*coins: No space left on device\."):
+    with refused(r"Could not make .*coins: No space left on device\."):
         new_book(tmp_path / "coins")
     assert list(tmp_path.iterdir()) == []
 
@@ -110,7 +110,7 @@ def test_what_fails_leaves_nothing(tmp_path, monkeypatch, failing):
     ],
 )
 def test_a_package_that_could_not_be_imported_is_refused(tmp_path, name, reason):
-    with pytest.raises(WorkflowError, match=rf"`--package {name}`: .*{reason}"):
+    with refused(rf"`--package {name}`: .*{reason}"):
         new_book(tmp_path / "coins", name)
     assert list(tmp_path.iterdir()) == []
 
@@ -158,7 +158,7 @@ def run(*words, cwd, code=0, path=()):
 @pytest.mark.skipif(sys.platform == "win32", reason="no such names there")
 @pytest.mark.parametrize("name", ["a:b", os.fsdecode(b"\xff")])
 def test_no_book_is_made_where_it_could_not_be_built(tmp_path, name):
-    with pytest.raises(WorkflowError, match=r"Rename it"):
+    with refused(r"Rename it"):
         new_book(tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

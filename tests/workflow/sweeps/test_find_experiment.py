@@ -1,7 +1,7 @@
 import pytest
 
-from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.sweeps.find_experiment import declared_inputs, load_experiment, read_plan
+from ntpcompanion.workflow.sweeps.targets import declared_inputs, load_experiment, read_plan
+from tests.refusing import refused
 from tests.toy import HALVES
 
 
@@ -32,19 +32,19 @@ def study(importable):
 def test_what_is_no_experiment_is_named(study, importable, name, code, words):
     if code is not None:
         importable.write_experiment(name, code)
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         load_experiment(importable.project, name)
 
 
 def test_a_package_without_experiments(importable):
-    with pytest.raises(WorkflowError, match=r"not a module of toypkg.experiments. Known: none."):
+    with refused(r"not a module of toypkg.experiments. Known: none."):
         load_experiment(importable.project, "halves")
 
 
 def test_a_point_that_is_no_plan_is_named(study):
     read_plan(study, {"n": 1})
     words = r"^{'n': '2'} is not a plan of toypkg.experiments.halves: `n` should be a valid integer"
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         read_plan(study, {"n": "2"})
 
 
@@ -63,5 +63,5 @@ def test_files_are_declared_by_the_module_and_by_fields_of_the_plan(study, impor
         assert declared_inputs(reads, plan) == ["a.txt", *named]
     importable.write_experiment("lists", 'INPUTS = ("m",)\n' + HALVES)
     lists = load_experiment(importable.project, "lists")
-    with pytest.raises(WorkflowError, match=r"lists: `INPUTS` lists 'm', which is not a field of"):
+    with refused(r"lists: `INPUTS` lists 'm', which is not a field of"):
         declared_inputs(lists, read_plan(lists, {"n": 3}))

@@ -1,7 +1,5 @@
-import pytest
-
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
+from tests.refusing import refused
 
 
 def test_a_grid_is_every_combination():
@@ -12,5 +10,5 @@ def test_a_grid_is_every_combination():
         (2, 2, "gd"),
         (2, 2, "adam"),
     ]
-    with pytest.raises(WorkflowError, match=r"^The grid has 1,000,000 points, and a sweep takes"):
+    with refused(r"^The grid has 1,000,000 points, and a sweep takes"):
         grid_tasks({}, {"n": range(1000), "m": range(1000)})

@@ -5,11 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import Options
 from ntpcompanion.workflow.sweeps.grid import LIMIT
 from ntpcompanion.workflow.sweeps.sweep import parse_values, planned_in_words, read_sweep
+from tests.refusing import refused
 
 
 def test_runs_are_said_before_anything_is_started(instant):
@@ -40,14 +40,14 @@ def test_a_text_parameter_takes_colons(toy):
 def test_a_range_is_that_of_python(start, stop, step):
     text = f"{start}:{stop}:{step}"
     if step == 0:
-        with pytest.raises(WorkflowError, match="has the step 0"):
+        with refused("has the step 0"):
             parse_values(text, int, "--grid n")
     elif expected := list(range(start, stop, step)):
         found = parse_values(text, int, "--grid n")
         assert found == expected
         assert all(type(value) is int for value in found)
     else:
-        with pytest.raises(WorkflowError, match=r"^`--grid n` gives no value, and an empty grid"):
+        with refused(r"^`--grid n` gives no value, and an empty grid"):
             parse_values(text, int, "--grid n")
 
 
@@ -91,7 +91,7 @@ def test_an_apostrophe_or_bracket_within_a_text_is_a_letter():
 
 @pytest.mark.parametrize("text", ["'a,b", "'a'b,c", '"', "'\\x'", "'a,b',c"])
 def test_what_python_would_write_otherwise_is_named(text):
-    with pytest.raises(WorkflowError, match=r"which are not as Python writes them"):
+    with refused(r"which are not as Python writes them"):
         parse_values(text, str, "--grid word", ranges=False)
 
 
@@ -105,7 +105,7 @@ def test_what_python_would_write_otherwise_is_named(text):
     ],
 )
 def test_what_is_no_axis_is_named(text, words):
-    with pytest.raises(WorkflowError, match=words):
+    with refused(words):
         parse_values(text, int, "--grid n")
 
 
@@ -116,5 +116,5 @@ def test_assignments():
         (["=1"], r"`--grid =1` must have the form NAME=VALUE"),
         (["n=1", "n=2"], r"`--grid n=...` is given twice"),
     ]:
-        with pytest.raises(WorkflowError, match=words):
+        with refused(words):
             parse_assignments(texts, "--grid")

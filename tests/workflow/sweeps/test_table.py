@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.sweeps.table import make_table, write_table
+from ntpcompanion.workflow.sweeps.sweep import make_table, write_table
 
 AFTER = {"seconds": 1.5, "host": "here", "error": "", "traceback": ""}
 

@@ -3,8 +3,8 @@
 import json
 from dataclasses import replace
 
-from ntpcompanion.workflow.base.files import hash_of
-from ntpcompanion.workflow.sweeps.task_inputs import (
+from ntpcompanion.workflow.base.tracing import state_of
+from ntpcompanion.workflow.sweeps.task_process import (
     CHANGED,
     changed_inputs,
     inputs_read,
@@ -28,10 +28,10 @@ def test_data_files_are_named_by_their_place_and_compared(toy, tmp_path):
         path.write_text(path.read_text() if path.exists() else "1")
     log = tmp_path / "own" / "log"
     log.parent.mkdir()
-    lines = [["read", str(path.resolve()), hash_of(path)] for path in (*files.values(), *left_out)]
+    lines = [["read", str(path.resolve()), state_of(path)] for path in (*files.values(), *left_out)]
     log.write_text("".join(json.dumps(line) + "\n" for line in lines))
     read = inputs_read(project, log, ["two.py"])
-    assert read == {name: hash_of(path) for name, path in files.items()}
+    assert read == {name: state_of(path) for name, path in files.items()}
     assert changed_inputs(present_digests(project), read) == []
     for path in (*files.values(), project.package / "two.py"):
         path.write_text("another")

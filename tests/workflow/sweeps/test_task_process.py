@@ -7,11 +7,10 @@ from pathlib import Path
 import psutil
 import pytest
 
-from ntpcompanion.workflow.base.files import hash_of
+from ntpcompanion.workflow.base.tracing import state_of
 from ntpcompanion.workflow.hashing.sources import source_hashes
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
-from ntpcompanion.workflow.sweeps.task_inputs import settings_of
-from ntpcompanion.workflow.sweeps.task_process import run_experiment
+from ntpcompanion.workflow.sweeps.task_process import run_experiment, settings_of
 from tests.waiting import ended, wait_for
 
 MODULE = "toypkg.experiments.several"
@@ -97,7 +96,7 @@ def test_what_was_read_before_a_kill_counts_and_ends_a_checkpoint_when_it_change
         several(6)
     done = several(6)
     assert done["result"] == {"value": [1, ["step"]]}
-    assert done["read"] == {"words.txt": hash_of(Path("words.txt"))}
+    assert done["read"] == {"words.txt": state_of(Path("words.txt"))}
     Path("words.txt").write_text("others")
     with pytest.raises(NotDone, match=KILLED):  # it begins anew
         several(6)
