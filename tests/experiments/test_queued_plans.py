@@ -7,11 +7,10 @@ import pytest
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.records.record import read_plans
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
-<<<<<<< HEAD
-from tests.languages.opt import saved_with_text, small_opt
-=======
+from ntpcompanion.workflow.records.record import read_plans
+from ntpcompanion.workflow.sweeps.grid import grid_tasks
 from ntpcompanion.workflow.sweeps.targets import load_experiment
->>>>>>> 8648247a2b2e6b996f8b92a3c313c4d92615c44b
+from tests.languages.opt import saved_with_text, small_opt
 
 PROJECT = Project.find(Path(__file__))
 QUEUED = {name: plan for name, plan in read_plans(PROJECT).items() if plan.queue}
