@@ -7,8 +7,6 @@ import pytest
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.records.record import read_plans
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
-from ntpcompanion.workflow.records.record import read_plans
-from ntpcompanion.workflow.sweeps.grid import grid_tasks
 from ntpcompanion.workflow.sweeps.targets import load_experiment
 from tests.languages.opt import saved_with_text, small_opt
 
