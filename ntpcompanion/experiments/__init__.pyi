@@ -15,7 +15,7 @@ from .adam import adam_limit as adam_limit
 from .adam import adam_rate as adam_rate
 from .adam import adam_weights as adam_weights
 from .adam import minibatch_adam as minibatch_adam
-from .adam import optimizer_runs as optimizer_runs
+from .adam import three_optimizers as three_optimizers
 from .decoders import both_verdicts as both_verdicts
 from .decoders import descent_rates as descent_rates
 from .decoders import flow_limits as flow_limits
@@ -133,7 +133,7 @@ __all__ = [
     "adam_rate",
     "adam_weights",
     "minibatch_adam",
-    "optimizer_runs",
+    "three_optimizers",
     "both_verdicts",
     "descent_rates",
     "flow_limits",

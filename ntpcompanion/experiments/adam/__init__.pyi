@@ -3,7 +3,7 @@ from . import adam_limit as adam_limit
 from . import adam_rate as adam_rate
 from . import adam_weights as adam_weights
 from . import minibatch_adam as minibatch_adam
-from . import optimizer_runs as optimizer_runs
+from . import three_optimizers as three_optimizers
 
 __all__ = [
     "adam_bias",
@@ -11,5 +11,5 @@ __all__ = [
     "adam_rate",
     "adam_weights",
     "minibatch_adam",
-    "optimizer_runs",
+    "three_optimizers",
 ]

@@ -11,6 +11,14 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, write_sealed
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, now, versions
+from ntpcompanion.workflow.records.deviation import (
+    USUAL,
+    Tolerance,
+    Tolerances,
+    differences,
+    fields_of,
+    largest_deviation,
+)
 from ntpcompanion.workflow.records.record import (
     SCHEMA,
     experiment_sources,
@@ -18,14 +26,6 @@ from ntpcompanion.workflow.records.record import (
     plan_of,
     read_stored,
     same_plan,
-)
-from ntpcompanion.workflow.records.result_comparison import (
-    USUAL,
-    Tolerance,
-    Tolerances,
-    differences,
-    fields_of,
-    largest_deviation,
 )
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
 from ntpcompanion.workflow.sweeps.grid import grid_tasks
@@ -89,7 +89,7 @@ def verify_record(
 
     The tasks are drawn by a hash of the record and of the present code: nobody can choose them, and
     a verification that was killed goes on with the same ones. Numbers may differ by the tolerance
-    that the plan gives for their field, or by `result_comparison.RELATIVE`; all else must be equal,
+    that the plan gives for their field, or by `deviation.RELATIVE`; all else must be equal,
     but for durations, which are not compared.
     """
     with project.lock(f"record-{name}"):

@@ -19,7 +19,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_text, validate
 from ntpcompanion.workflow.hashing.reach import definition_hashes
-from ntpcompanion.workflow.records.result_comparison import Tolerance
+from ntpcompanion.workflow.records.deviation import Tolerance
 from ntpcompanion.workflow.sweeps.grid import repeated, require_every_task
 from ntpcompanion.workflow.sweeps.targets import PARTS, experiment_module
 from ntpcompanion.workflow.sweeps.task_process import changed_inputs, present_digests

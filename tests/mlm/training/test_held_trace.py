@@ -89,7 +89,7 @@ def test_networks_of_a_group_stop_where_they_cross_its_level_for_the_last_time()
 
 
 def test_plans_and_numbers_that_do_not_fit_are_named(saturated):
-    with pytest.raises(ValueError, match=r"`flattened_every` must be a multiple of .* = 25, got 30"):
+    with pytest.raises(ValueError, match=r"`flattened_every` must be a multiple of .* 25, got 30"):
         HeldTracePlan(PLAN.training, flattened_every=30)
     with pytest.raises(ValueError, match="`changes` must hold one for each network"):
         next(hold_trace(saturated, PLAN, LANGUAGE, [0.0], [0, 1], *SENTENCES))

@@ -46,7 +46,7 @@ RATES: tuple[tuple[Kind, str, str, str, str | None], ...] = (
     ("one-hot", "one-hot", "GD", "1", "0"),
     ("one-hot", "one-hot", "NGD", "–", "1/2 (margin)"),
 )
-LAWS = 400, 50, 6  # tables, contexts, tokens of `entropy_floors`
+LAWS = 400, 50, 6  # tables, contexts, tokens of `random_table_floors`
 SAMPLES = 100  # next tokens of a context that are counted, 5000 for a table
 
 
@@ -248,10 +248,10 @@ def run(plan: Plan) -> Result:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments import optimizer_runs
+    >>> from ntpcompanion.experiments import three_optimizers
     >>> sizes = {"num_contexts": 4, "dim": 6, "vocab_size": 4, "support_size": 2}
-    >>> plan = optimizer_runs.Plan(**sizes, steps=300, long_steps=300, draws=2, seed=0)
-    >>> found = optimizer_runs.run(plan)
+    >>> plan = three_optimizers.Plan(**sizes, steps=300, long_steps=300, draws=2, seed=0)
+    >>> found = three_optimizers.run(plan)
     >>> found.rate("several", "GD", "excess").mean > 0, list(found.behind)
     (True, ['GD', 'NGD', 'Adam'])
     """
@@ -270,7 +270,7 @@ def run(plan: Plan) -> Result:
     return Result(points=tuple(points), growths=tuple(growths), one_context=_one_context(plan))
 
 
-def entropy_floors(seed: int) -> dict[str, Effect]:
+def random_table_floors(seed: int) -> dict[str, Effect]:
     """The floor of random tables of 50 contexts and supports of 6, for three laws of the next
     token: flat on the simplex, the same as it is counted in 5000 samples, and uniforms over their
     sum.

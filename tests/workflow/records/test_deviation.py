@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from ntpcompanion.workflow.records.result_comparison import (
+from ntpcompanion.workflow.records.deviation import (
     RELATIVE,
     Tolerance,
     differences,

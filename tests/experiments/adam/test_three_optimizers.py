@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax, softmax
 
-from ntpcompanion.experiments.adam import optimizer_runs
-from ntpcompanion.experiments.adam.optimizer_runs import Growth, Plan, Point, Result, run
+from ntpcompanion.experiments.adam import three_optimizers
+from ntpcompanion.experiments.adam.three_optimizers import Growth, Plan, Point, Result, run
 from ntpcompanion.linear.dynamics.trajectory import stability_edge
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.randomness import stream
@@ -11,7 +11,7 @@ from tests.experiments.cases import small_run
 
 SIZES = {"num_contexts": 4, "dim": 6, "vocab_size": 4, "support_size": 2}
 PLAN = {**SIZES, "steps": 300, "long_steps": 400, "draws": 2, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(optimizer_runs, PLAN)
+found, test_a_result_repeats_and_is_plain = small_run(three_optimizers, PLAN)
 
 
 def test_descent_written_out_ends_at_the_last_points(found):
@@ -91,7 +91,7 @@ def test_one_context_keeps_its_step_size_over_the_gradient(found):
 
 
 def test_floors_of_the_three_laws_are_their_means():
-    floors = optimizer_runs.entropy_floors(0)
+    floors = three_optimizers.random_table_floors(0)
     flat = sum(1 / k for k in range(2, 7))  # ψ(7) − ψ(2)
     assert abs(floors["flat"].mean - flat) < 5 * floors["flat"].stderr
     assert floors["counted"].mean < floors["flat"].mean < floors["uniforms"].mean
