@@ -5,8 +5,9 @@ from .recorded_studies import read_studies as read_studies
 from .trace_effects import PRINTED_SLOPE as PRINTED_SLOPE
 from .trace_effects import TraceEffects as TraceEffects
 from .trace_effects import sgd_ratios as sgd_ratios
+from .function_effects import DriftBounds as DriftBounds
+from .function_effects import read_function_effects as read_function_effects
 from .held_effects import read_held_effects as read_held_effects
-from .drift_bounds import DriftBounds as DriftBounds
 from .equal_loss_effects import NETWORKS as NETWORKS
 from .equal_loss_effects import EqualLossEffects as EqualLossEffects
 from .real_model_effects import CollapseEffects as CollapseEffects
@@ -25,8 +26,9 @@ __all__ = [
     "PRINTED_SLOPE",
     "TraceEffects",
     "sgd_ratios",
-    "read_held_effects",
     "DriftBounds",
+    "read_function_effects",
+    "read_held_effects",
     "NETWORKS",
     "EqualLossEffects",
     "CollapseEffects",

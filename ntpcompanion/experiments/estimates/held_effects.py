@@ -1,27 +1,27 @@
-"""Features of networks of one loss whose trace was held at chosen levels."""
+"""Features of networks that were held at chosen traces, at one loss and after the same steps."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
-from ntpcompanion.experiments.estimates.trace_effects import PRINTED_SLOPE, PROBES
+from ntpcompanion.experiments.estimates.trace_effects import PROBES
 from ntpcompanion.experiments.same_loss.held_traces import held_study
-from ntpcompanion.experiments.same_loss.study_evidence import intervals, slope_table, with_interval
+from ntpcompanion.experiments.same_loss.study_evidence import slope_table, with_interval
 from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.statistics.effects import paired_effect
 
-TRACES = ("trace", "function", "median")
 KINDS = {"held": "one loss", "last": "same steps"}
 OWN_PROBES = {"heads": "paper's head", "tuned": "fine-tuned"}
 
 
 @dataclass(frozen=True, eq=False)
 class HeldEffects:
-    """Networks at three traces of the function and one loss, beside those of the same seed that
-    were held at the trace where they began.
+    """Networks at three traces of the function, beside those of the same seed that were held at the
+    trace where they began.
 
     Fields
     ------
@@ -31,19 +31,17 @@ class HeldEffects:
 
     studies: Mapping[str, Study]
 
-    def changes(self, kind: str = "held") -> pd.DataFrame:
+    def changes(self, kind: str) -> pd.DataFrame:
         """What each chosen change did to traces (e-folds), loss (per cent of the learnable gap) and
         accuracies (points), by language and change. The `kind` is held, at one loss, or last, after
         the same number of steps.
         """
-        columns = [*TRACES, "share", "projected", "masked"]
-        return pd.concat(
-            {
-                name: study.effects(kind, columns, [c for c in study.strengths(kind) if c])
-                for name, study in self.studies.items()
-            },
-            names=["language", "asked"],
-        )
+        columns = ["trace", "function", "median", "share", "projected", "masked"]
+        tables = {
+            name: study.effects(kind, columns, [c for c in study.strengths(kind) if c])
+            for name, study in self.studies.items()
+        }
+        return pd.concat(tables, names=["language", "asked"])
 
     @property
     def change_table(self) -> pd.DataFrame:
@@ -53,19 +51,11 @@ class HeldEffects:
         names = ["plain trace", "trace of the function", "median input", "loss (% of gap)"]
         return shown.set_axis([*names, "64 columns", "masked"], axis=1).reset_index()
 
-    @cached_property
-    def slopes(self) -> pd.DataFrame:
-        """Points for each e-fold of the trace of the function at one loss, within seeds: a row for
-        each language, a column for each probe.
+    def slopes(self, kind: str = "held") -> pd.DataFrame:
+        """Points for each e-fold of the trace of the function, within seeds: a row for each
+        language, a column for each probe that was measured of the `kind`.
         """
-        return self._slopes("held", [*PROBES, *OWN_PROBES])
-
-    @cached_property
-    def last_slopes(self) -> pd.DataFrame:
-        """The same of converged probes after the same number of steps."""
-        return self._slopes("last", [*PROBES])
-
-    def _slopes(self, kind: str, probes: list[str]) -> pd.DataFrame:
+        probes = [*PROBES, *(OWN_PROBES if kind == "held" else ())]
         tables = [
             slope_table({name: study}, kind, probes, study.strengths(kind), "function")
             for name, study in self.studies.items()
@@ -73,20 +63,21 @@ class HeldEffects:
         return pd.concat(tables)
 
     @property
-    def forest(self) -> pd.DataFrame:
-        """For `draw_comparisons`: the `slopes` beside the printed one and a fifth of it."""
-        words = {**PROBES, "masked": "masked", **OWN_PROBES}
-        rows = {
-            f"{name}, {words[probe]}": self.slopes[probe][name]
+    def slope_table(self) -> pd.DataFrame:
+        """The `slopes` of both kinds for readers, with 95 % intervals; a row for each probe."""
+        columns = {
+            f"{name}, {word}": self.slopes(kind).loc[name].map(with_interval)
+            for kind, word in KINDS.items()
             for name in self.studies
-            for probe in words
         }
-        return intervals(rows).assign(paper=PRINTED_SLOPE, delta=PRINTED_SLOPE / 5)
+        words = PROBES | OWN_PROBES
+        shown = pd.DataFrame(columns).reindex(list(words)).rename(words).fillna("")
+        return shown.rename_axis("probe").reset_index()
 
     @property
     def planes(self) -> dict[str, pd.DataFrame]:
-        """For `draw_trace_plane`: each network against the one of its seed that was held where it
-        began, by language.
+        """For `draw_trace_plane`: each network at one loss against the one of its seed that was
+        held where it began, by language.
         """
         return {
             name: study.plane(["held"], trace="function") for name, study in self.studies.items()
@@ -94,17 +85,33 @@ class HeldEffects:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """For each language how far the traces lie apart (`span`, e-folds), by how much the losses
-        differ at most (`apart`, per cent of the gap), and the slopes with their intervals.
+        """For each language: changes of the trace at one loss (`flat`, `sharp`) and the `least` of
+        the sharper networks; by how much losses of one seed differ at most (`apart`) and the mean
+        excess of the flatter networks (`level`), both in per cent of the learnable gap; what the
+        `rest` of the training does to the control; the sharper networks after the same steps, with
+        their `last_trace`, `last_loss` and `last_gain`; and the slopes by probe.
         """
-        held, rows = self.changes(), {}
-        for name in self.studies:
-            traces = [effect.mean for effect in held.loc[name]["function"]]
+        rows = {}
+        for name, study in self.studies.items():
+            flat, *_, sharp = study.strengths("held")
+            held, last = (self.changes(kind).loc[name] for kind in KINDS)
+            control = study.arm("held", 0.0, "share")
+            moved = np.log(
+                study.arm("held", sharp, "function") / study.arm("held", 0.0, "function")
+            )
+            ends = [study.arm("held", side, "share") - control for side in (flat, sharp)]
+            rest = (study.arm(kind, 0.0, "projected").to_numpy() for kind in ("last", "held"))
             rows[name] = {
-                "span": max(traces) - min(traces),
-                "apart": max(abs(effect.mean) for effect in held.loc[name]["share"]),
-                **{f"slope_{p}": with_interval(self.slopes[p][name]) for p in self.slopes},
-                **{f"last_{p}": with_interval(self.last_slopes[p][name]) for p in self.last_slopes},
+                "flat": with_interval(held["function"][flat]),
+                "sharp": with_interval(held["function"][sharp]),
+                "least": np.log(ratio.min()),
+                "apart": max(end.abs().max() for end in ends),
+                "level": study.arm("held", flat, "share").mean(),
+                "rest": with_interval(paired_effect(*rest)),
+                "last_trace": with_interval(last["function"][sharp]),
+                "last_loss": with_interval(last["share"][sharp]),
+                "last_gain": with_interval(last["projected"][sharp]),
+                **self.slopes().loc[name].map(with_interval),
             }
         return pd.DataFrame(rows).T
 
@@ -115,11 +122,11 @@ def read_held_effects(
     """The records of `held_traces`, with the languages of two studies; `read` gives the runs of a
     record.
     """
-    gaps = {"8 states": ("hmm8", studies.eight.gaps), "6 states": ("hmm6", studies.six.gaps)}
+    languages = {"8 states": ("hmm8", studies.eight), "6 states": ("hmm6", studies.six)}
     return HeldEffects(
         {
-            name: held_study(read(f"held_traces_{language}"), of_language)
-            for name, (language, of_language) in gaps.items()
-            if of_language is not None
+            name: held_study(read(f"held_traces_{language}"), study.gaps)
+            for name, (language, study) in languages.items()
+            if study.gaps is not None
         }
     )

@@ -2,7 +2,8 @@
 Traces of penalized networks before and after all symmetries are minimized over.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +16,7 @@ from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
 from ntpcompanion.experiments.same_loss.study_measures import divergences
+from ntpcompanion.experiments.same_loss.study_table import Study
 from ntpcompanion.mlm.curvature.function_trace import function_traces
 from ntpcompanion.mlm.curvature.traces import measured_traces
 from ntpcompanion.mlm.data.stacked_sentences import Labels
@@ -26,6 +28,7 @@ from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.network_plan import TransformerSize
 from ntpcompanion.networks.stack import initial_stack
 from ntpcompanion.randomness import torch_stream
+from ntpcompanion.recorded import Run
 from ntpcompanion.validation import check_instance
 
 
@@ -167,3 +170,32 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
             for row, seed in enumerate(seeds)
         ]
     return Result(networks=tuple(networks))
+
+
+def with_function_traces(
+    study: Study, tasks: Iterable[Run[Plan, Result]], *, tolerance: float = 0.01
+) -> Study:
+    """The penalized models of a study that were trained again (`tasks`), with the traces of their
+    functions (columns function, fitted, median, largest) beside the accuracies of the study. Raises
+    ValueError for another kind of study, a network that it lacks or whose balanced trace differs by
+    more than `tolerance`, relatively.
+    """
+    check_instance("study", study, Study)
+    networks = [network for task in tasks for network in task.result.networks]
+    again = experiment.table_of(networks).rename(columns={"weight": "strength"})
+    again = again.assign(kind="penalty", again=again.balanced)
+    columns = ["kind", "strength", "seed", "again", "function", "fitted", "median", "largest"]
+    joined = study.table.merge(again[columns], on=columns[:3])
+    if len(joined) < len(again):
+        raise ValueError(
+            f"`tasks` must hold penalized models of `study`, got {len(again) - len(joined)} of "
+            f"{len(again)} whose weight or seed it does not have."
+        )
+    for row in joined.to_dict("records"):
+        if abs(row["again"] / row["balanced"] - 1) > tolerance:
+            raise ValueError(
+                f"`tasks` must hold networks of `study`, got the balanced trace {row['again']:.4g} "
+                f"for seed {row['seed']} and weight {row['strength']:g}, where the study has "
+                f"{row['balanced']:.4g}."
+            )
+    return replace(study, table=joined.drop(columns="again"))

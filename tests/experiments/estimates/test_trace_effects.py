@@ -2,9 +2,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from ntpcompanion.experiments.estimates import function_effects
 from ntpcompanion.experiments.estimates import trace_effects as effects
-from ntpcompanion.experiments.estimates.drift_bounds import DriftBounds
-from ntpcompanion.experiments.estimates.held_effects import HeldEffects
+from ntpcompanion.experiments.estimates.function_effects import (
+    DriftBounds,
+    FunctionEffects,
+)
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
 from ntpcompanion.experiments.same_loss.study_results import TaskReferences
 from tests.experiments.same_loss.test_study_table import ALONE, model, rows, study_of
@@ -86,29 +89,18 @@ def test_slopes_across_widths_are_named_in_words():
     assert row == ["all features", *["−3.00 [−3.00, −3.00]"] * 2]
 
 
-def test_what_networks_of_one_loss_show():
-    """The accuracy falls by two points for each e-fold; the trace of the function has half of the
-    plain one, and the last networks have the same slope at twice the distance.
-    """
-    models = []
-    for kind, factor in (("held", 1.0), ("last", 2.0)):
-        for change in (-0.4, 0.0, 0.6):
-            moved = factor * change
-            models += rows(kind, change, 0.008 + 1e-4 * abs(change), np.exp(2 * moved), -2 * moved)
-    own = study_of(*models)
-    own.table["trace"] = own.table.balanced
+def test_what_the_function_keeps_of_the_traces():
+    """The function has half of what the penalty does to the balanced trace, in e-folds."""
+    own = study((-0.01, 0.0, 0.01, 0.03))
     for name in ("function", "median"):
         own.table[name] = own.table.balanced**0.5
-    for name in ("masked", "heads", "tuned"):
-        own.table[name] = own.table.projected
-    found = HeldEffects({"8 states": own})
-    assert found.slopes.heads["8 states"].mean == pytest.approx(-2)
-    assert found.last_slopes.masked["8 states"].mean == pytest.approx(-2)
+    found = FunctionEffects({"8 states": own})
     summary = found.summary.loc["8 states"]
-    assert (summary.span, summary.apart) == pytest.approx((1.0, 100 * 6e-5 / 0.8))
-    assert found.change_table["taken at"].tolist() == ["one loss"] * 2 + ["same steps"] * 2
-    assert found.planes["8 states"].log_trace.abs().max() == pytest.approx(0.6)
-    assert found.forest.label.tolist()[-1] == "8 states, fine-tuned"
+    assert [summary.grew, summary.left, summary.span] == pytest.approx([1.0, 0.5, 2.0])
+    assert found.excess_of_sharpest == pytest.approx(100 * 1e-4 / 0.8)
+    assert found.change_table.weight.tolist() == ["-0.01", "0.01", "0.03"]
+    assert found.slope_table.columns[1] == "64 columns"
+    assert found.planes["8 states"].log_trace.abs().max() == pytest.approx(1.5)
 
 
 def test_the_drift_of_sgd_doubles_with_each_doubling_of_the_width():
@@ -131,3 +123,13 @@ def test_measured_over_predicted_is_a_mean_over_seeds():
     index = pd.MultiIndex.from_product([(0.1, 0.3), (0, 1)], names=["rate", "seed"])
     excess = pd.DataFrame({"predicted": 2.0, "measured": [2.0, 6.0, 2.0, 2.0]}, index=index)
     assert effects.sgd_ratios(excess).to_dict() == {0.1: 2.0, 0.3: 1.0}
+
+
+def test_traces_of_functions_are_read_beside_the_longer_study_and_that_of_6_states(monkeypatch):
+    joined = []
+    monkeypatch.setattr(function_effects, "with_function_traces", lambda *both: joined.append(both))
+    six, longer = study(), study()
+    all_of = RecordedStudies(STUDY, longer, STUDY, STUDY, six, *[STUDY] * 3)
+    found = function_effects.read_function_effects(all_of, lambda name: name)
+    assert [*found.studies] == ["8 states", "6 states"]
+    assert joined == [(longer, "penalized_traces_hmm8"), (six, "penalized_traces_hmm6")]
