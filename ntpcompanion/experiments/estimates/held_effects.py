@@ -96,9 +96,7 @@ class HeldEffects:
             flat, *_, sharp = study.strengths("held")
             held, last = (self.changes(kind).loc[name] for kind in KINDS)
             control = study.arm("held", 0.0, "share")
-            moved = np.log(
-                study.arm("held", sharp, "function") / study.arm("held", 0.0, "function")
-            )
+            ratio = study.arm("held", sharp, "function") / study.arm("held", 0.0, "function")
             ends = [study.arm("held", side, "share") - control for side in (flat, sharp)]
             rest = (study.arm(kind, 0.0, "projected").to_numpy() for kind in ("last", "held"))
             rows[name] = {

@@ -8,6 +8,7 @@ from ntpcompanion.experiments.estimates.function_effects import (
     DriftBounds,
     FunctionEffects,
 )
+from ntpcompanion.experiments.estimates.held_effects import HeldEffects
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
 from ntpcompanion.experiments.same_loss.study_results import TaskReferences
 from tests.experiments.same_loss.test_study_table import ALONE, model, rows, study_of
@@ -101,6 +102,33 @@ def test_what_the_function_keeps_of_the_traces():
     assert found.change_table.weight.tolist() == ["-0.01", "0.01", "0.03"]
     assert found.slope_table.columns[1] == "64 columns"
     assert found.planes["8 states"].log_trace.abs().max() == pytest.approx(1.5)
+
+
+def test_what_networks_show_that_were_held_at_three_traces():
+    """The accuracy falls by two points for each e-fold of the function's trace, which is half of
+    what the plain one moves; the control gains a point by the rest of its training.
+    """
+    models = []
+    for kind, more in (("held", 0.0), ("last", 1.0)):
+        for change in (-0.4, 0.0, 0.6):
+            excess = 0.008 + 1e-4 * abs(change)
+            models += rows(kind, change, excess, np.exp(2 * change), more - 2 * change)
+    own = study_of(*models)
+    for name in ("function", "median"):
+        own.table[name] = own.table.balanced**0.5
+    for name in ("masked", "heads", "tuned"):
+        own.table[name] = own.table.projected
+    found = HeldEffects({"8 states": own})
+    assert found.slopes().heads["8 states"].mean == pytest.approx(-2)
+    assert found.slopes("last").masked["8 states"].mean == pytest.approx(-2)
+    assert found.changes("held")["function"]["8 states", 0.6].mean == pytest.approx(0.6)
+    assert found.change_table["taken at"].tolist() == ["one loss"] * 2 + ["same steps"] * 2
+    assert found.slope_table.probe.tolist()[-1] == "fine-tuned"
+    assert found.planes["8 states"].log_trace.abs().max() == pytest.approx(0.6)
+    row = found.summary.loc["8 states"]
+    assert (row.least, row.apart) == pytest.approx((0.6, 100 * 6e-5 / 0.8))
+    assert row.level == pytest.approx(100 * 0.00804 / 0.8)
+    assert (row.rest[:5], row.last_gain[:5]) == ("+1.00", "−1.20")
 
 
 def test_the_drift_of_sgd_doubles_with_each_doubling_of_the_width():
