@@ -8,7 +8,7 @@ from ntpcompanion.randomness import stream
 from tests.experiments.cases import small_run
 
 RIGHT = {"planes": 100, "steps": 200, "last_log_time": 1e4, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(small_limits, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(small_limits, RIGHT, long=True)
 
 
 def test_limits_are_those_derived_by_hand(found):

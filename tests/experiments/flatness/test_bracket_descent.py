@@ -4,7 +4,7 @@ from ntpcompanion.experiments.flatness import bracket_descent
 from tests.experiments.cases import small_run
 
 RIGHT = {"starts": 2, "width": 40, "wider": 140, "horizon": 20.0, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(bracket_descent, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(bracket_descent, RIGHT, long=True)
 
 
 def test_each_size_has_a_first_flow(found):

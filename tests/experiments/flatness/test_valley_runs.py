@@ -6,7 +6,7 @@ from tests.experiments.cases import small_run
 from tests.experiments.flatness.test_drift_constant import RIGHT as COIN
 
 RIGHT = {**COIN, "replicas": 100, "hidden": 16}
-found, test_a_result_repeats_and_is_plain = small_run(valley_runs, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(valley_runs, RIGHT, long=True)
 
 
 def test_traces_fall_at_equal_loss(found):

@@ -11,7 +11,7 @@ from ntpcompanion.randomness import stream
 from tests.experiments.cases import small_run
 
 PLAN = {"tables": 2, "most_rounds": 100, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(blocked_rounds, PLAN)
+found, test_a_result_repeats_and_is_plain = small_run(blocked_rounds, PLAN, long=True)
 
 
 def test_rounds_end_at_the_gap_or_at_the_most(found):
