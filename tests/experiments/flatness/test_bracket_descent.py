@@ -3,8 +3,9 @@ import pytest
 from ntpcompanion.experiments.flatness import bracket_descent
 from tests.experiments.cases import small_run
 
+pytestmark = pytest.mark.slow  # a run takes seconds; a notebook makes one at smoke
 RIGHT = {"starts": 2, "width": 40, "wider": 140, "horizon": 20.0, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(bracket_descent, RIGHT, long=True)
+found, test_a_result_repeats_and_is_plain = small_run(bracket_descent, RIGHT)
 
 
 def test_each_size_has_a_first_flow(found):

@@ -10,8 +10,9 @@ from ntpcompanion.linear.tables.large_tables import planted_table
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import small_run
 
+pytestmark = pytest.mark.slow  # a run takes seconds; a notebook makes one at smoke
 PLAN = {"tables": 2, "most_rounds": 100, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(blocked_rounds, PLAN, long=True)
+found, test_a_result_repeats_and_is_plain = small_run(blocked_rounds, PLAN)
 
 
 def test_rounds_end_at_the_gap_or_at_the_most(found):
