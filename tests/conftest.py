@@ -98,9 +98,9 @@ def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
     """The tests file by file: first the files whose tests may start programs, be they few, then
     those that compute; of either first the files with most tests.
 
-    The smoke site takes a minute or two to make. One file that reads it comes before all others,
-    the one that takes longest if it is there, and the rest after those that start programs: what
-    would wait for it has something else to do.
+    The smoke runs and their site take minutes to make. One file that reads them comes before all
+    others, the one that takes longest if it is there, and the rest after those that start programs:
+    what would wait for it has something else to do.
     """
     tests = Counter(item.path for item in items)
     readers = {item.path for item in items if _reads_site(item)}
@@ -114,9 +114,12 @@ def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
 
 
 def _reads_site(item: pytest.Item) -> bool:
-    """Whether its file imports what makes the smoke site or runs its notebooks."""
+    """Whether it is one of those, all slow, that read the smoke site, or its file runs the
+    notebooks.
+    """
     module = getattr(item, "module", None)
-    return hasattr(module, "smoke_site") or hasattr(module, "smoke_runs")
+    site = hasattr(module, "smoke_site") and item.get_closest_marker("slow") is not None
+    return site or hasattr(module, "smoke_runs")
 
 
 # of a module: one that lived on would be in the way of other tests that start a browser

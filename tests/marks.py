@@ -11,3 +11,8 @@ def rest_slow(values: Iterable[Any], quick: Container[Any]) -> list[Any]:
     return [
         value if value in quick else pytest.param(value, marks=pytest.mark.slow) for value in values
     ]
+
+
+def slow(*cases: tuple[Any, ...]) -> list[Any]:
+    """Rows of parameters of a test, all of them slow."""
+    return [pytest.param(*case, marks=pytest.mark.slow) for case in cases]

@@ -15,6 +15,7 @@ from tests.copies import copy_checkout
 ADDED = ("PKG-INFO", "setup.cfg", "ntpcompanion.egg-info/")  # by a build
 BUILD = "from setuptools import build_meta; print(build_meta.build_sdist('..'))"
 WHEEL = ("-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet", "--wheel-dir", ".")
+pytestmark = pytest.mark.slow
 
 
 def files_below(folder):
@@ -65,7 +66,6 @@ def test_the_wheel_holds_the_package_and_nothing_else(built):
     assert own == {name for name in files_below(built / "site") if ".dist-info/" not in name}
 
 
-@pytest.mark.slow
 def test_the_wheel_works_without_the_repository(built, tmp_path):
     code = (
         "import numpy as np, ntpcompanion\n"

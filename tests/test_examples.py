@@ -11,24 +11,27 @@ import pytest
 
 from tests.sources import DOCUMENTED, FILES, parsed, relative
 
-# over 2 s of processor time: trainings, those of plans at the smallest size that they take
+# over 0.6 s of processor time: trainings, and in `experiments` those of plans at the smallest size
+# that they take
 SLOW = {
     "attention/joint.py",
+    "attention/offset_vector.py",
     "capacity/fitting.py",
-    "experiments/adam/adam_bias.py",
-    "experiments/adam/adam_limit.py",
-    "experiments/adam/adam_rate.py",
-    "experiments/flatness/bracket_descent.py",
-    "experiments/flatness/valley_runs.py",
-    "experiments/geometry/contrastive_starts.py",
+    "flatness/drift.py",
 }
+
+
+def is_slow(name):
+    return name in SLOW or name.startswith("experiments/")
+
+
 WITH_EXAMPLES = [path for path in FILES if ">>> " in path.read_text(encoding="utf-8")]
 
 
 @pytest.mark.parametrize(
     "path",
     [
-        pytest.param(path, marks=[pytest.mark.slow] * (relative(path) in SLOW), id=relative(path))
+        pytest.param(path, marks=[pytest.mark.slow] * is_slow(relative(path)), id=relative(path))
         for path in WITH_EXAMPLES
     ],
 )

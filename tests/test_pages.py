@@ -1,6 +1,7 @@
-"""The built pages as a strict reader of HTML, a screen reader and a slow line meet them."""
+"""Every built page as a strict reader of HTML, a screen reader and a slow line meet it. Slow:
+tests/test_site.py asks the same of a new book.
+"""
 
-import itertools
 import re
 from collections import Counter
 from pathlib import Path
@@ -12,14 +13,17 @@ from tinyhtml5.parser import HTMLParser
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.contents import toc_pages
 from tests.browsing import PATIENCE, SETTLED
-from tests.built import KINDS, pages
 from tests.smoke import smoke_site
 
+pytestmark = pytest.mark.slow
+
+PAGES = toc_pages(Project.find())
 HEAVIEST = 1.5 * 2**20  # bytes of a page without its widgets
 WIDGET = re.compile(r'<figure class="ntp-widget".*?</figure>', re.DOTALL)
 SCRIPT = re.compile(r'<script[^>]* src="([^"]*/widgets/[^"]*)"')
 AXE = Path(axe_playwright_python.__file__).with_name("axe.min.js")
 SERIOUS = ("serious", "critical")
+COLOURS = ["color-contrast", "link-in-text-block"]  # the rules that a theme can break
 
 
 @pytest.fixture(scope="module")
@@ -27,22 +31,47 @@ def site():
     return smoke_site()
 
 
-def faults_of(html: str) -> list[str]:
+def html_faults(path: Path) -> list[str]:
     """What a strict parser says of a page, and each name that two of its elements have."""
     parser = HTMLParser()
-    tree = parser.parse(html)
+    tree = parser.parse(path.read_text(encoding="utf-8"))
     errors = [f"{code} {data or ''}".strip() for _, code, data in parser.errors]
     names = Counter(element.get("id") for element in tree.iter() if element.get("id"))
     return errors + [f"{count} elements named {name}" for name, count in names.items() if count > 1]
 
 
-def test_each_kind_of_page_is_in_the_book():
-    assert set(KINDS) <= set(toc_pages(Project.find()))
+def axe_faults(browser, path: Path) -> list[str]:
+    """What axe-core finds serious on a page when it is light, and in its colours when it is dark,
+    which changes nothing else.
+    """
+    context = browser.new_context(color_scheme="light")
+    context.set_default_timeout(PATIENCE)
+    tab = context.new_page()
+    tab.goto(path.as_uri())
+    tab.evaluate(SETTLED)
+    tab.add_script_tag(path=AXE)
+    faults = []
+    for theme, rules in (("light", {}), ("dark", {"runOnly": COLOURS})):
+        tab.emulate_media(color_scheme=theme)
+        tab.locator(f"html[data-theme={theme}]").wait_for(state="attached")
+        tab.evaluate("document.getAnimations().forEach(fade => fade.finish())")
+        found = tab.evaluate(
+            "rules => axe.run(document, {resultTypes: ['violations'], ...rules})", rules
+        )
+        assert found["passes"], "axe-core looked at nothing"
+        faults += [
+            f"{theme}: {rule['id']}: {node['html'][:200]}"
+            for rule in found["violations"]
+            for node in rule["nodes"]
+            if rule["impact"] in SERIOUS
+        ]
+    context.close()
+    return faults
 
 
-@pytest.mark.parametrize("page", pages())
+@pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_valid_html(site, page):
-    assert faults_of((site / f"{page}.html").read_text(encoding="utf-8")) == []
+    assert html_faults(site / f"{page}.html") == []
 
 
 def weight(html: str) -> int:
@@ -51,7 +80,7 @@ def weight(html: str) -> int:
 
 
 def test_no_page_is_heavy(any_site):
-    pages = {page: any_site / f"{page}.html" for page in toc_pages(Project.find())}
+    pages = {page: any_site / f"{page}.html" for page in PAGES}
     weights = {page: weight(path.read_text(encoding="utf-8")) for page, path in pages.items()}
     assert {page: bytes_ for page, bytes_ in weights.items() if bytes_ > HEAVIEST} == {}
 
@@ -67,32 +96,6 @@ def test_all_figures_to_touch_together_are_light(any_site):
     assert shared + sum(len(figure.encode()) for figure in figures) <= 400 * 2**10
 
 
-def axe_cases():
-    """Every page in both themes; of the kinds of pages all but the longest are looked at when they
-    are light, and one when it is dark.
-    """
-    often = {(page, "light") for page in KINDS} - {("ledger", "light")}
-    often |= {("chapters/ntp_svm", "dark")}
-    return [
-        pytest.param(*case, marks=() if case in often else pytest.mark.slow, id="-".join(case))
-        for case in itertools.product(toc_pages(Project.find()), ("light", "dark"))
-    ]
-
-
-@pytest.mark.parametrize(("page", "theme"), axe_cases())
-def test_axe_finds_nothing_serious(browser, site, page, theme):
-    context = browser.new_context(color_scheme=theme)
-    context.set_default_timeout(PATIENCE)
-    tab = context.new_page()
-    tab.goto((site / f"{page}.html").as_uri())
-    tab.evaluate(SETTLED)
-    tab.add_script_tag(path=AXE)
-    found = tab.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    context.close()
-    assert found["passes"], "axe-core looked at nothing"
-    assert [
-        f"{rule['id']}: {node['html'][:200]}"
-        for rule in found["violations"]
-        for node in rule["nodes"]
-        if rule["impact"] in SERIOUS
-    ] == []
+@pytest.mark.parametrize("page", PAGES)
+def test_axe_finds_nothing_serious(browser, site, page):
+    assert axe_faults(browser, site / f"{page}.html") == []

@@ -77,6 +77,7 @@ def test_a_failure_keeps_the_last_good_run_but_not_as_fresh(executed):
     assert not toy.project.html("book").exists(), "a book with a failing notebook is not rendered"
 
 
+@pytest.mark.slow
 def test_a_cell_that_hangs_is_stopped_at_its_limit(toy):
     toy.project = replace(toy.project, settings=Settings(cell_seconds={"book": 4.0}))
     toy.edit("notebooks/coin.md", IMPORT, f"{IMPORT}\nimport time; time.sleep(60)")

@@ -19,6 +19,7 @@ def snapshot(folder):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
+@pytest.mark.slow
 def test_full_while_a_run_is_stored(executed):
     chapters = executed.project.book / "chapters"
     executed.run("execute")  # this copy of a project marks its folders

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from ntpcompanion.workflow.records.record import load_record
+from tests.marks import slow
 from tests.toy import HEAD
 
 # each way gives the number that the data hold; `here` is the folder of the data
@@ -201,6 +202,7 @@ def swept(toy):
     return write
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux closes what lies elsewhere")
 def test_whichever_way_a_task_reads_it_has_what_its_experiment_declares(swept, toy):
     got, output, stored = swept("")
@@ -259,14 +261,16 @@ def value_of(toy):
     ("files", "code", "named"),
     [
         (["data/d.txt"], "value = float(open('data/d.txt').read())", "data/d.txt"),
-        (["data/d.txt"], "value = float(open('data' + '/d.txt').read())", "data/d.txt"),
-        (
-            ["data/t.db"],
-            "import sqlite3\nsqlite3.connect('data/t.db').execute('select')",
-            "data/t.db",
-        ),
         (["helper.py"], "from helper import value", "helper.py"),
-        (["notebooks/helper.py"], "import helper\nvalue = 1", "notebooks/helper.py"),
+        *slow(
+            (["data/d.txt"], "value = float(open('data' + '/d.txt').read())", "data/d.txt"),
+            (
+                ["data/t.db"],
+                "import sqlite3\nsqlite3.connect('data/t.db').execute('select')",
+                "data/t.db",
+            ),
+            (["notebooks/helper.py"], "import helper\nvalue = 1", "notebooks/helper.py"),
+        ),
     ],
 )
 def test_what_is_missing_is_named_with_how_to_declare_it(given, files, code, named):
@@ -295,6 +299,7 @@ def test_a_variable_of_the_user_is_named_and_counts_where_the_settings_name_it(g
     assert toy.command("why", "coin") == "coin (book): environment: LAB_VALUE changed"
 
 
+@pytest.mark.slow
 def test_code_that_was_installed_to_be_edited_is_noted_and_counts(given, tmp_path, monkeypatch):
     (tmp_path / "lab").mkdir()
     (tmp_path / "lab" / "lab_utils_xyz.py").write_text("X = 5.0\n")
@@ -319,6 +324,7 @@ def test_a_declared_path_must_be_one_of_the_project(given, tmp_path):
         assert words in toy.command("execute", "coin", code=1)
 
 
+@pytest.mark.slow
 def test_what_a_run_writes_is_handed_to_its_user(given):
     toy = given("open('out.txt', 'w').write('mine')\nvalue = 1")
     output = toy.command("execute", "coin")
@@ -339,6 +345,7 @@ LEAKS = {
 }
 
 
+@pytest.mark.slow
 def test_what_a_library_does_on_import_ends_with_its_run(given):
     toy = given("import math, json.tool\nvalue = math.hypot(3, 4) if json.tool.main else 0")
     for name, code in LEAKS.items():
@@ -356,13 +363,17 @@ def test_what_a_library_does_on_import_ends_with_its_run(given):
     "code",
     [
         "%%capture\nmeasure('toy.half', 1)",
-        "measure('toy.half', 1)\nfrom IPython.display import clear_output\nclear_output()",
-        "from IPython.utils.capture import capture_output\nwith capture_output():\n"
-        "    measure('toy.half', 1)",
         "import multiprocessing\nprocess = multiprocessing.get_context('fork').Process("
         "target=measure, args=('toy.half', 1))\nprocess.start()\nprocess.join()",
+        *slow(
+            ("measure('toy.half', 1)\nfrom IPython.display import clear_output\nclear_output()",),
+            (
+                "from IPython.utils.capture import capture_output\nwith capture_output():\n"
+                "    measure('toy.half', 1)",
+            ),
+        ),
     ],
-    ids=["capture", "cleared", "captured", "forked"],
+    ids=["capture", "forked", "cleared", "captured"],
 )
 def test_a_measurement_that_reaches_no_output_is_an_error(given, code):
     toy = given("value = 1")
@@ -375,6 +386,7 @@ def test_a_measurement_that_reaches_no_output_is_an_error(given, code):
     assert not (toy.project.book / "chapters").exists()
 
 
+@pytest.mark.slow
 def test_a_flood_of_outputs_is_bounded_and_no_measurement_is_lost(given):
     toy = given(
         "from IPython.display import display\nfor i in range(20_000):\n    print(i)\n"
@@ -391,6 +403,7 @@ def test_a_flood_of_outputs_is_bounded_and_no_measurement_is_lost(given):
     assert value_of(toy) == 1
 
 
+@pytest.mark.slow
 def test_a_package_with_the_line_ends_of_windows_is_the_same_code(toy):
     toy.command("execute", "coin")
     source = toy.project.package / "two.py"
@@ -400,6 +413,7 @@ def test_a_package_with_the_line_ends_of_windows_is_the_same_code(toy):
     assert value_of(toy) == 0.5
 
 
+@pytest.mark.slow
 def test_clock_language_and_settings_of_the_user_are_not_those_of_a_run(
     given, tmp_path, monkeypatch
 ):

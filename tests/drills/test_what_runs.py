@@ -148,6 +148,7 @@ def test_what_a_run_loads_by_other_ways_is_declared_and_seen_to_change(toy):
         (root / name).write_text(text)
 
 
+@pytest.mark.slow
 def test_an_edited_default_that_the_profile_overrules_is_said(toy):
     toy.command("execute", "coin", "--profile", "smoke")
     assert "note" not in toy.command("execute", "coin", "--profile", "smoke")
@@ -169,6 +170,7 @@ def test_a_parameter_that_names_a_file_must_be_an_input(toy, no_kernel, value):
     assert "names a file, but is not an input. Add `text` to the front matter" in output
 
 
+@pytest.mark.slow
 def test_a_record_that_is_shown_must_be_listed(toy):
     write_sealed(toy.project.records / "halves.json", {"results": [1]})
     for old, new in SHOWN.items():

@@ -32,8 +32,10 @@ def check_result(module, right, found):
         assert found != module.run(module.Plan.from_json(right | {"seed": right["seed"] + 1}))
 
 
-def small_run(module, right):
-    """A fixture, the result of the plan `right`, and a test: `check_result`."""
+def small_run(module, right, long=False):
+    """A fixture, the result of the plan `right`, and a test: `check_result`, which runs twice more
+    and is slow where a run is `long`, over half a second of processor time.
+    """
 
     @pytest.fixture(scope="module")
     def found():
@@ -42,7 +44,7 @@ def small_run(module, right):
     def repeats(found):
         check_result(module, right, found)
 
-    return found, repeats
+    return found, pytest.mark.slow(repeats) if long else repeats
 
 
 def recorded(module, name):

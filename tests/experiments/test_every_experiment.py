@@ -64,20 +64,14 @@ def wrong_values(schema: dict[str, Any], parts: dict[str, Any]) -> Iterator[Any]
         yield from ([value] for value in wrong_values(schema["items"], parts))
 
 
-def cases() -> list[Any]:
-    rows = []
-    for name, module in EXPERIMENTS.items():
-        plan = module.Plan
-        schema = plan.model_json_schema()
-        for field, inner in schema["properties"].items():
-            rows += [
-                pytest.param(plan, field, value, id=f"{name}-{field}-{value}")
-                for value in wrong_values(inner, schema.get("$defs", {}))
-            ]
-    return rows
-
-
-CASES = cases()
+def wrong_fields(plan: Any) -> list[tuple[str, Any]]:
+    """Each field of a plan with each value that its schema rules out."""
+    schema = plan.model_json_schema()
+    return [
+        (field, value)
+        for field, inner in schema["properties"].items()
+        for value in wrong_values(inner, schema.get("$defs", {}))
+    ]
 
 
 def holds(written: Any, stored: Any) -> bool:
@@ -91,7 +85,7 @@ def holds(written: Any, stored: Any) -> bool:
 
 def test_all_experiments_are_looked_at():
     assert len(EXPERIMENTS) > 50
-    assert len(CASES) > 8 * len(EXPERIMENTS)
+    assert sum(len(wrong_fields(module.Plan)) for module in EXPERIMENTS.values()) > 900
 
 
 def test_each_is_run_by_its_name():
@@ -102,17 +96,20 @@ def test_each_is_run_by_its_name():
         assert load_experiment(project, name) is module is getattr(ntpcompanion.experiments, name)
 
 
-@pytest.mark.parametrize(("plan", "field", "value"), CASES)
-def test_a_wrong_value_is_named_and_shown(plan, field, value):
-    with pytest.raises(ValueError) as caught:
-        plan.from_json({field: value})
-    sentences = [text for text in str(caught.value).split(". ") if text.startswith(f"`{field}")]
-    shown = value[0] if isinstance(value, list) and value else value
-    assert any(repr(shown) in text for text in sentences), caught.value
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_a_wrong_value_is_named_and_shown(name):
+    plan = EXPERIMENTS[name].Plan
+    for field, value in wrong_fields(plan):
+        with pytest.raises(ValueError) as caught:
+            plan.from_json({field: value})
+        sentences = [text for text in str(caught.value).split(". ") if text.startswith(f"`{field}")]
+        shown = value[0] if isinstance(value, list) and value else value
+        assert any(repr(shown) in text for text in sentences), caught.value
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_a_field_that_is_missing_or_unknown_is_named(name):
+def test_every_field_of_a_plan_is_asked_for_and_says_what_it_is(name):
+    """By a description, or by its class; `run` has no more to say about its plan."""
     plan = EXPERIMENTS[name].Plan
     with pytest.raises(ValueError) as caught:
         plan.from_json({"no_such_field": 1})
@@ -120,12 +117,6 @@ def test_a_field_that_is_missing_or_unknown_is_named(name):
     for field, info in plan.model_fields.items():
         missing = f"`{field}` is missing: give it a value." in str(caught.value)
         assert missing == info.is_required()
-
-
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_every_field_of_a_plan_says_what_it_is(name):
-    """By a description, or by its class; `run` has no more to say about its plan."""
-    for field, info in EXPERIMENTS[name].Plan.model_fields.items():
         assert info.description or (isclass(info.annotation) and info.annotation.__doc__), field
     assert EXPERIMENTS[name].Result.__doc__
 
@@ -139,18 +130,13 @@ def test_a_plan_says_which_values_go_together(name):
 
 @pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if "plan" in record])
 def test_every_plan_and_result_of_a_record_is_read_and_written_as_it_was(name):
+    """And what a plan reads is there: a task runs in a folder that holds nothing else."""
+    project = Project.find(Path(__file__).parent)
     module = EXPERIMENTS[RECORDS[name]["plan"]["experiment"]]
     assert RECORDS[name]["results"]
     for row in RECORDS[name]["results"]:
+        plan = module.Plan.from_json(row["parameters"])
         assert holds(module.Result.from_json(row["result"]).to_json(), row["result"])
-        assert holds(module.Plan.from_json(row["parameters"]).to_json(), row["parameters"])
-
-
-@pytest.mark.parametrize("name", [name for name, record in RECORDS.items() if "plan" in record])
-def test_what_a_plan_of_a_record_reads_is_there(name):
-    """A task runs in a folder that holds nothing else."""
-    project = Project.find(Path(__file__).parent)
-    module = EXPERIMENTS[RECORDS[name]["plan"]["experiment"]]
-    for row in RECORDS[name]["results"]:
-        files = declared_inputs(module, module.Plan.from_json(row["parameters"]))
+        assert holds(plan.to_json(), row["parameters"])
+        files = declared_inputs(module, plan)
         assert list(files_below_root(project, files, name)) == files

@@ -76,6 +76,7 @@ def test_the_minimum_is_that_of_a_general_optimizer(squares, balanced):
     assert balanced.value == pytest.approx(np.exp(found.fun), rel=1e-8)
 
 
+@pytest.mark.slow
 def test_a_part_without_gradients_has_no_minimum(squares):
     name = "model.layers.1.mlp.up_proj.weight"
     with pytest.raises(ValueError, match=r"`squares` have no minimum .* Use more rows"):

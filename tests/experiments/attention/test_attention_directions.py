@@ -9,7 +9,7 @@ from ntpcompanion.experiments.attention.planted_sets import draw_sets
 from tests.experiments.cases import small_run
 
 RIGHT = {"data_sets": 5, "gd_steps": 300, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(attention_directions, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(attention_directions, RIGHT, long=True)
 
 
 @pytest.mark.parametrize("method", ["GD", "normalized GD"])

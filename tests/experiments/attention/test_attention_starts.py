@@ -4,7 +4,7 @@ from ntpcompanion.experiments.attention import attention_starts
 from tests.experiments.cases import small_run
 
 RIGHT = {"starts": 2, "few_sets": 12, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(attention_starts, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(attention_starts, RIGHT, long=True)
 
 
 def test_data_sets_with_a_wrong_token_are_counted(found):

@@ -6,7 +6,7 @@ from ntpcompanion.experiments.capacity.last_layer_widths import CRITERIA
 from tests.experiments.cases import small_run
 
 RIGHT = {"contexts": 6, "documents": 24, "seeds": 2, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(last_layer_widths, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(last_layer_widths, RIGHT, long=True)
 
 
 def test_full_support_needs_as_many_features_as_contexts(found):

@@ -9,7 +9,7 @@ from tests.experiments.cases import small_run
 
 RIGHT = {"num_contexts": 5, "dim": 7, "vocab_size": 4, "support_size": 2, "steps": 200}
 RIGHT |= {"draws": 2, "last_log_time": 1e4, "num_radii": 4, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(flow_limits, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(flow_limits, RIGHT, long=True)
 
 
 def descended(table, rate, start, steps=200):

@@ -15,7 +15,7 @@ RIGHT = {
     "momentum": 0.9,
     "seed": 0,
 }
-found, test_a_result_repeats_and_is_plain = small_run(own_margins, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(own_margins, RIGHT, long=True)
 
 
 def test_every_wrong_field_is_named():

@@ -19,7 +19,7 @@ RIGHT = {
     "seed": 1,
     "further_sizes": [3],
 }
-found, test_a_result_repeats_and_is_plain = small_run(planted_teachers, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(planted_teachers, RIGHT, long=True)
 
 
 def test_every_wrong_field_is_named():

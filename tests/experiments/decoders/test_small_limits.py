@@ -7,6 +7,7 @@ from ntpcompanion.linear.svm.planar_examples import planar_tables, widest_margin
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import small_run
 
+pytestmark = pytest.mark.slow  # a run takes seconds; a notebook makes one at smoke
 RIGHT = {"planes": 100, "steps": 200, "last_log_time": 1e4, "seed": 0}
 found, test_a_result_repeats_and_is_plain = small_run(small_limits, RIGHT)
 

@@ -5,7 +5,7 @@ from ntpcompanion.experiments.flatness import adam_drift
 from tests.experiments.cases import small_run
 
 RIGHT = {"runs": 50, "rate": 0.02, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(adam_drift, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(adam_drift, RIGHT, long=True)
 
 
 def test_displacements_hardly_depend_on_the_batch_size(found):

@@ -3,6 +3,7 @@ import pytest
 from ntpcompanion.experiments.flatness import bracket_descent
 from tests.experiments.cases import small_run
 
+pytestmark = pytest.mark.slow  # a run takes seconds; a notebook makes one at smoke
 RIGHT = {"starts": 2, "width": 40, "wider": 140, "horizon": 20.0, "seed": 0}
 found, test_a_result_repeats_and_is_plain = small_run(bracket_descent, RIGHT)
 

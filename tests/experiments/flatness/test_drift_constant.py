@@ -5,7 +5,7 @@ from ntpcompanion.experiments.flatness import drift_constant
 from tests.experiments.cases import small_run
 
 RIGHT = {"replicas": 200, "smallest_rate": 0.1, "horizon": 0.5, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(drift_constant, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(drift_constant, RIGHT, long=True)
 
 
 def test_the_flow_is_that_of_the_closed_form(found):

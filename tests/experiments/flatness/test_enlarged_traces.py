@@ -6,7 +6,7 @@ from ntpcompanion.experiments.flatness.enlarged_traces import misfits
 from tests.experiments.cases import small_run
 
 RIGHT = {"factor": 2, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(enlarged_traces, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(enlarged_traces, RIGHT, long=True)
 
 
 def test_perceptrons_keep_their_traces_with_balanced_factors_only(found):

@@ -19,7 +19,7 @@ PLAN = {
     "seed": 0,
 }
 found, test_a_result_repeats_and_is_plain = small_run(
-    network_traces, Plan.from_json(PLAN).to_json()
+    network_traces, Plan.from_json(PLAN).to_json(), long=True
 )
 
 

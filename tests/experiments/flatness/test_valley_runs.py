@@ -5,6 +5,7 @@ from ntpcompanion.experiments.flatness import valley_runs
 from tests.experiments.cases import small_run
 from tests.experiments.flatness.test_drift_constant import RIGHT as COIN
 
+pytestmark = pytest.mark.slow  # a run takes seconds; a notebook makes one at smoke
 RIGHT = {**COIN, "replicas": 100, "hidden": 16}
 found, test_a_result_repeats_and_is_plain = small_run(valley_runs, RIGHT)
 

@@ -7,7 +7,7 @@ from ntpcompanion.experiments.geometry.contrastive_starts import Plan
 from tests.experiments.cases import small_run
 
 RIGHT = {"majority": 3, "minority": 2, "dim": 4, "starts": 2, "cold_starts": 2, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(contrastive_starts, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(contrastive_starts, RIGHT, long=True)
 
 
 def test_cosines_are_those_of_a_general_minimizer(found):

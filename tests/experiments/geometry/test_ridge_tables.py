@@ -15,7 +15,7 @@ def test_more_successors_than_words_are_named():
     check_wrong_fields(Plan, RIGHT, SHAPE_WRONG)
 
 
-found, test_a_result_repeats_and_is_plain = small_run(ridge_tables, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(ridge_tables, RIGHT, long=True)
 
 
 def test_a_table_repeats_each_support_with_other_probabilities():

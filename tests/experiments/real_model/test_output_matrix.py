@@ -163,6 +163,7 @@ def test_the_stored_table_is_that_of_the_model(plan, result):
     assert result.stored.rows(5) == pytest.approx(output, rel=2**-10)
 
 
+@pytest.mark.slow
 def test_a_table_that_no_decoder_separates_is_named(plan):
     wide = plan.model_copy(update={"contexts": 19})
     with pytest.raises(ValueError, match=r"`contexts` = \d+ in 16 dimensions: no next-token SVM"):

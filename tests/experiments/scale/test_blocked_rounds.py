@@ -10,6 +10,7 @@ from ntpcompanion.linear.tables.large_tables import planted_table
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import small_run
 
+pytestmark = pytest.mark.slow  # a run takes seconds; a notebook makes one at smoke
 PLAN = {"tables": 2, "most_rounds": 100, "seed": 0}
 found, test_a_result_repeats_and_is_plain = small_run(blocked_rounds, PLAN)
 

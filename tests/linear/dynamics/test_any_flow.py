@@ -16,6 +16,7 @@ from ntpcompanion.linear import (
     solve_ntp_svm,
 )
 from tests.linear.separability.test_implied_table import draw
+from tests.marks import rest_slow
 
 NEITHER = [10, 29, 32, 37, 41, 42, 59, 61, 105, 124, 128, 138, 141, 154, 157, 173, 196, 197]
 NEITHER += [217, 224]
@@ -37,7 +38,7 @@ def both(seed, times):
     return table, flow, plain
 
 
-@pytest.mark.parametrize("seed", NEITHER)
+@pytest.mark.parametrize("seed", rest_slow(NEITHER, NEITHER[:6]))
 def test_neither_compatible_nor_separable(seed):
     table, flow, plain = both(seed, [0.1, 1.0, 10.0, 100.0])
     assert check_compatibility(table).verdict.name == "NOT_COMPATIBLE"

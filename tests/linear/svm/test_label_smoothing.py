@@ -163,6 +163,7 @@ def test_smoothed_decoders_have_no_gradient(shape):
             np.testing.assert_allclose(W @ basis @ basis.T, W, atol=1e-8)
 
 
+@pytest.mark.slow
 def test_with_sixty_digits_the_direction_is_the_limit():
     """Newton's method by mpmath at ε = 10⁻²⁵, on a table without equal margins."""
     both = ((smoothing_limit(t), solve_ntp_svm(t).weights, t) for t in separable((5, 4, 1, 3), 12))

@@ -54,6 +54,7 @@ def test_the_network_at_the_minimum_has_that_trace():
     assert float(found.value) < 0.8 * balanced(PARAMETERS)
 
 
+@pytest.mark.slow
 def test_no_symmetry_that_descent_finds_is_better():
     """L-BFGS on the trace of the transformed network, over all symmetries but the scales which the
     normal form fixes, from random ones.

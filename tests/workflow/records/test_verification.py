@@ -1,8 +1,10 @@
 import json
+import shutil
 
 import pytest
 
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
+from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.chapters.cards import Banner
 from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.records import making
@@ -10,13 +12,30 @@ from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record
 from ntpcompanion.workflow.sweeps.campaign import Options, appended
 from tests.refusing import refused
+from tests.toy import Toy, make_importable, make_toy
 from tests.workflow.halves import PLAN, STORED, STUDY
 
 
+@pytest.fixture(scope="module")
+def made_once(tmp_path_factory):
+    """A toy project with the record `halves`. Nobody changes it."""
+    toy = make_toy(tmp_path_factory.mktemp("made") / "toy")
+    toy.write_experiment("study", STUDY)
+    toy.plan_records(halves=PLAN)
+    with pytest.MonkeyPatch.context() as patch:
+        make_importable(toy, patch)
+        make_record(toy.project, "halves", Options(jobs=1))
+    return toy
+
+
 @pytest.fixture
-def made(study):
-    make_record(study.project, "halves", Options(jobs=1))
-    return study
+def made(made_once, tmp_path, monkeypatch):
+    """A copy, to be changed, whose package this process and those it starts can import."""
+    shutil.copytree(made_once.project.root, tmp_path / "made")
+    toy = Toy(Project(tmp_path / "made", tmp_path / "made" / "toypkg"))
+    monkeypatch.chdir(toy.project.root)
+    make_importable(toy, monkeypatch)
+    return toy
 
 
 def shown(toy):

@@ -120,6 +120,7 @@ def test_what_failed_is_made_again_on_request_and_after_an_edit_only(survey):
     assert "survey: 2 runs; 2 to make by 1 process" in survey.command(*arguments)
 
 
+@pytest.mark.slow
 def test_a_run_that_kills_its_process_is_a_row_and_the_rest_goes_on(importable):
     importable.write_experiment("fatal", FATAL)
     file = importable.project.root / "fatal.parquet"
