@@ -17,25 +17,3 @@ from .associative_memory import circle_memory as circle_memory
 from .associative_memory import stored_probability as stored_probability
 from .associative_memory import stored_fractions as stored_fractions
 from .pruning import prune_matrix as prune_matrix
-
-__all__ = [
-    "cost_sensitive_svm",
-    "move_margin",
-    "best_delta",
-    "predicted_scores",
-    "fit_adjustment",
-    "dropped_moments",
-    "least_error_divisor",
-    "dropped_bound",
-    "worst_violations",
-    "distance_gaps",
-    "equalizing_metric",
-    "common_shift_metric",
-    "lossless_metric",
-    "without_directions",
-    "widest_memory",
-    "circle_memory",
-    "stored_probability",
-    "stored_fractions",
-    "prune_matrix",
-]

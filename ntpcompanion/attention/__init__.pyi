@@ -12,20 +12,3 @@ from .bridge import attend_to_vocabulary as attend_to_vocabulary
 from .bridge import centred as centred
 from .bridge import next_token_table as next_token_table
 from .joint import train_jointly as train_jointly
-
-__all__ = [
-    "TokenSequences",
-    "plant_tokens",
-    "stack_sequences",
-    "attention_map",
-    "logit_gradient",
-    "plain_logit_gradient",
-    "log_excess",
-    "descend_attention",
-    "solve_w_svm",
-    "limiting_offset",
-    "attend_to_vocabulary",
-    "centred",
-    "next_token_table",
-    "train_jointly",
-]

@@ -14,22 +14,3 @@ from .decoder import DecoderStack as DecoderStack
 from .decoder import count_parameters as count_parameters
 from .decoder import sinusoidal_positions as sinusoidal_positions
 from .fitting import fit_decoders as fit_decoders
-
-__all__ = [
-    "logit_jacobian",
-    "generic_rank",
-    "rank_by_gap",
-    "all_contexts",
-    "attend_last",
-    "count_collisions",
-    "fit_last_layer",
-    "least_last_width",
-    "Beginnings",
-    "tabulate_beginnings",
-    "paragraph_documents",
-    "markov_documents",
-    "DecoderStack",
-    "count_parameters",
-    "sinusoidal_positions",
-    "fit_decoders",
-]

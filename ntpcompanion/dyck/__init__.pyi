@@ -19,27 +19,3 @@ from .minimizer_path import follow_trace_flow as follow_trace_flow
 from .bracket_counting import success_probability as success_probability
 from .bracket_counting import learning_curve as learning_curve
 from .bound import losses_of_moves as losses_of_moves
-
-__all__ = [
-    "balanced_sentences",
-    "dyck_sentences",
-    "mask_each",
-    "masked_support",
-    "Parameters",
-    "predict",
-    "squared_loss",
-    "gradients",
-    "Network",
-    "lower_bound",
-    "squared_gradient_norm",
-    "transferable",
-    "three_neurons",
-    "memoriser",
-    "random_features",
-    "balance_globally",
-    "balance_neurons",
-    "follow_trace_flow",
-    "success_probability",
-    "learning_curve",
-    "losses_of_moves",
-]

@@ -18,26 +18,3 @@ from .averages import mean_and_error as mean_and_error
 from .averages import at_rate_zero as at_rate_zero
 from .toy_models import bernoulli as bernoulli
 from .toy_models import imbalance as imbalance
-
-__all__ = [
-    "FlatModule",
-    "hessian_products",
-    "full_hessian",
-    "exact_trace",
-    "hutchinson_trace",
-    "fisher_trace",
-    "TraceEstimate",
-    "ConditionalModel",
-    "gradient_covariance",
-    "tangent_basis",
-    "nearest_minimizer",
-    "follow_ode",
-    "follow_adam_ode",
-    "follow_sgd",
-    "follow_adam",
-    "fisher_bias",
-    "mean_and_error",
-    "at_rate_zero",
-    "bernoulli",
-    "imbalance",
-]

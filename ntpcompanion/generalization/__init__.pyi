@@ -17,25 +17,3 @@ from .neighbourhoods import gaussian_overlap as gaussian_overlap
 from .xor import population_step as population_step
 from .xor import gradient_step as gradient_step
 from .xor import sgd_path as sgd_path
-
-__all__ = [
-    "compare_disagreement",
-    "fit_residual_memory",
-    "excess_risk",
-    "flow_filter",
-    "student_filter",
-    "effective_time",
-    "train_to_losses",
-    "random_subsets",
-    "memorization_scores",
-    "nearest_neighbour_scores",
-    "min_norm_predictions",
-    "leave_one_out_predictions",
-    "LinearProblem",
-    "tangent_fidelity",
-    "mirrored_fidelity",
-    "gaussian_overlap",
-    "population_step",
-    "gradient_step",
-    "sgd_path",
-]

@@ -19,27 +19,3 @@ from .predictions import equal_supports as equal_supports
 from .contrastive import contrastive_minimum as contrastive_minimum
 from .contrastive import class_gram as class_gram
 from .synthetic_text import synthetic_floors as synthetic_floors
-
-__all__ = [
-    "centred_support",
-    "all_supports",
-    "in_support_logits",
-    "project_in_support",
-    "polar_certificate",
-    "random_supports",
-    "random_distributions",
-    "solve_nuclear_svm",
-    "certified_nuclear_gap",
-    "ridge_path",
-    "balanced_factors",
-    "train_factors",
-    "gram_matrices",
-    "cosines",
-    "similarity",
-    "pair_similarity",
-    "predicted_grams",
-    "equal_supports",
-    "contrastive_minimum",
-    "class_gram",
-    "synthetic_floors",
-]

@@ -16,24 +16,3 @@ from .grammars.levelled_grammars import random_levelled_pcfg as random_levelled_
 from .grammars.levelled_grammars import span_labels as span_labels
 from .grammars.derivation import draw_derivation as draw_derivation
 from .pretrained.hub import load_opt as load_opt
-
-__all__ = [
-    "read_text",
-    "split_text",
-    "encode",
-    "count_contexts",
-    "ContextCounts",
-    "Language",
-    "HMM",
-    "PCFG",
-    "CausalLanguage",
-    "WordModel",
-    "estimate_entropy_floor",
-    "exact_entropy_floor",
-    "EntropyFloor",
-    "random_block_hmm",
-    "random_levelled_pcfg",
-    "span_labels",
-    "draw_derivation",
-    "load_opt",
-]

@@ -23,31 +23,3 @@ from .separability.pair_certificate import find_pair_certificate as find_pair_ce
 from .svm.planar_examples import planar_tables as planar_tables
 from .svm.planar_examples import widest_margin as widest_margin
 from .dynamics.excess_bounds import excess_lower_bound as excess_lower_bound
-
-__all__ = [
-    "ContextTable",
-    "check_compatibility",
-    "check_separability",
-    "Verdict",
-    "implied_table",
-    "project_onto_F",
-    "solve_ntp_svm",
-    "certified_gap",
-    "constraint_pairs",
-    "descend",
-    "step_bound",
-    "gradient_flow",
-    "regularization_path",
-    "measure_alignment",
-    "cosine_distance",
-    "DecomposedLoss",
-    "excess_bound",
-    "predicted_threshold",
-    "recurrent_states",
-    "flatten_sequences",
-    "solve_exactly",
-    "find_pair_certificate",
-    "planar_tables",
-    "widest_margin",
-    "excess_lower_bound",
-]

@@ -20,28 +20,3 @@ from .curvature.function_trace import function_traces as function_traces
 from .curvature.rescaling import rescale as rescale
 from .training.enlarge import enlarge as enlarge
 from .data.named_plans import named as named
-
-__all__ = [
-    "HMMPlan",
-    "PCFGPlan",
-    "LANGUAGE_PLANS",
-    "context_gaps",
-    "TrainingPlan",
-    "train",
-    "trained_stack",
-    "HeldTracePlan",
-    "batch_generator",
-    "draw_batch",
-    "draw_test_set",
-    "evaluate",
-    "SATURATED",
-    "block_divergence",
-    "draw_task",
-    "linear_probe",
-    "ConvergedProbe",
-    "measured_traces",
-    "function_traces",
-    "rescale",
-    "enlarge",
-    "named",
-]

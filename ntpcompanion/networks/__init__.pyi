@@ -8,16 +8,3 @@ from .lstm import BidirectionalLSTM as BidirectionalLSTM
 from .stack import Stack as Stack
 from .stack import initial_stack as initial_stack
 from .stack import stack_models as stack_models
-
-__all__ = [
-    "ModelPlan",
-    "TransformerSize",
-    "build_model",
-    "parameters_of",
-    "LanguageModel",
-    "Transformer",
-    "BidirectionalLSTM",
-    "Stack",
-    "initial_stack",
-    "stack_models",
-]

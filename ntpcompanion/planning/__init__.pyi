@@ -18,26 +18,3 @@ from .objectives import answer_logits as answer_logits
 from .objectives import answer_loss as answer_loss
 from .objectives import network_predictor as network_predictor
 from .training import train_planner as train_planner
-
-__all__ = [
-    "PathStar",
-    "draw_graphs",
-    "read_graphs",
-    "PauseDecoder",
-    "append_pauses",
-    "insert_pauses",
-    "pause_masked_loss",
-    "follow_edges",
-    "plan_path",
-    "look_back",
-    "cheat_loss",
-    "score_answers",
-    "decode_answers",
-    "score_wrong_arm",
-    "Objective",
-    "build_planner",
-    "answer_logits",
-    "answer_loss",
-    "network_predictor",
-    "train_planner",
-]

@@ -7,15 +7,3 @@ from .success_rates import count_successes as count_successes
 from .power import verdict_probabilities as verdict_probabilities
 from .build_drift import BuildHistory as BuildHistory
 from .timings import Benchmarks as Benchmarks
-
-__all__ = [
-    "mean_effect",
-    "paired_effect",
-    "slope_within_seeds",
-    "verdict_on",
-    "seeds_needed",
-    "count_successes",
-    "verdict_probabilities",
-    "BuildHistory",
-    "Benchmarks",
-]

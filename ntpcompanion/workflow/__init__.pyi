@@ -2,5 +2,3 @@ from .claims.measure import measure as measure
 from .claims.measure import glue_all as glue_all
 from .records.show import show_record as show_record
 from .base.files import read_sealed as read_sealed
-
-__all__ = ["measure", "glue_all", "show_record", "read_sealed"]

@@ -4,12 +4,3 @@ from . import adam_rate as adam_rate
 from . import adam_weights as adam_weights
 from . import minibatch_adam as minibatch_adam
 from . import three_optimizers as three_optimizers
-
-__all__ = [
-    "adam_bias",
-    "adam_limit",
-    "adam_rate",
-    "adam_weights",
-    "minibatch_adam",
-    "three_optimizers",
-]

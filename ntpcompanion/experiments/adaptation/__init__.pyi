@@ -12,20 +12,3 @@ from . import pruned_recall as pruned_recall
 from .pruned_effects import ASKED as ASKED
 from .pruned_effects import PrunedNetworks as PrunedNetworks
 from .pruned_effects import PrunedAnswers as PrunedAnswers
-
-__all__ = [
-    "margin_attributes",
-    "adjusted_classes",
-    "group_components",
-    "pruned_finetuning",
-    "fair_minilm",
-    "shifted_contents",
-    "FairEffects",
-    "METHODS",
-    "DroppedEffects",
-    "pruned_transformer",
-    "pruned_recall",
-    "ASKED",
-    "PrunedNetworks",
-    "PrunedAnswers",
-]

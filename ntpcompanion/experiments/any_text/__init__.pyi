@@ -2,5 +2,3 @@ from . import two_thresholds as two_thresholds
 from . import text_floors as text_floors
 from . import unreached_entropy as unreached_entropy
 from . import unseen_successors as unseen_successors
-
-__all__ = ["two_thresholds", "text_floors", "unreached_entropy", "unseen_successors"]

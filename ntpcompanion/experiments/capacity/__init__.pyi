@@ -1,4 +1,2 @@
 from . import local_capacity as local_capacity
 from . import last_layer_widths as last_layer_widths
-
-__all__ = ["local_capacity", "last_layer_widths"]

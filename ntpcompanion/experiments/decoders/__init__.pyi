@@ -9,17 +9,3 @@ from . import small_limits as small_limits
 from . import smoothed_limits as smoothed_limits
 from . import stochastic_limits as stochastic_limits
 from . import word_directions as word_directions
-
-__all__ = [
-    "both_verdicts",
-    "descent_rates",
-    "flow_limits",
-    "held_out_contexts",
-    "least_norm",
-    "own_margins",
-    "planted_teachers",
-    "small_limits",
-    "smoothed_limits",
-    "stochastic_limits",
-    "word_directions",
-]

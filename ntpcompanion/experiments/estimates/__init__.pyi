@@ -17,25 +17,3 @@ from .real_model_effects import example_table as example_table
 from .real_model_effects import live_table as live_table
 from . import loss_effects as loss_effects
 from . import learning_curves as learning_curves
-
-__all__ = [
-    "EIGHT",
-    "WIDER",
-    "keyed",
-    "read_studies",
-    "PRINTED_SLOPE",
-    "TraceEffects",
-    "sgd_ratios",
-    "DriftBounds",
-    "read_function_effects",
-    "read_held_effects",
-    "NETWORKS",
-    "EqualLossEffects",
-    "CollapseEffects",
-    "RealModelEffects",
-    "RealFlatnessEffects",
-    "example_table",
-    "live_table",
-    "loss_effects",
-    "learning_curves",
-]

@@ -12,20 +12,3 @@ from . import transfer_paths as transfer_paths
 from . import adam_drift as adam_drift
 from . import enlarged_traces as enlarged_traces
 from . import network_traces as network_traces
-
-__all__ = [
-    "flattest_neurons",
-    "bound_terms",
-    "feature_traces",
-    "head_samples",
-    "bracket_descent",
-    "noise_curvature",
-    "drift_constant",
-    "valley_runs",
-    "sparse_valley",
-    "trace_estimates",
-    "transfer_paths",
-    "adam_drift",
-    "enlarged_traces",
-    "network_traces",
-]

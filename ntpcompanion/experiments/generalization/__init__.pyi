@@ -12,20 +12,3 @@ from . import feature_strengths as feature_strengths
 from . import forest_explanations as forest_explanations
 from . import explanation_bounds as explanation_bounds
 from . import reversed_noise as reversed_noise
-
-__all__ = [
-    "hyperspheres",
-    "disagreement_mlp",
-    "xor_steps",
-    "residual_risks",
-    "width_memorization",
-    "digit_memorization",
-    "distilled_filters",
-    "distilled_networks",
-    "disagreement_bounds",
-    "digits_disagreement",
-    "feature_strengths",
-    "forest_explanations",
-    "explanation_bounds",
-    "reversed_noise",
-]

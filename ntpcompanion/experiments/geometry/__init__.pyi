@@ -5,13 +5,3 @@ from . import ridge_tables as ridge_tables
 from . import factor_starts as factor_starts
 from . import complete_supports as complete_supports
 from . import proxy_certificates as proxy_certificates
-
-__all__ = [
-    "geometry_text",
-    "geometry_transformer",
-    "contrastive_starts",
-    "ridge_tables",
-    "factor_starts",
-    "complete_supports",
-    "proxy_certificates",
-]

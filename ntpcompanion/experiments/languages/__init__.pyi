@@ -1,7 +1,2 @@
 from . import exact_conditionals as exact_conditionals
 from . import text_contexts as text_contexts
-
-__all__ = [
-    "exact_conditionals",
-    "text_contexts",
-]

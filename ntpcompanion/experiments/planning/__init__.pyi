@@ -5,13 +5,3 @@ from . import path_star_graph as path_star_graph
 from . import path_star_orders as path_star_orders
 from . import path_star_rules as path_star_rules
 from . import path_star_study as path_star_study
-
-__all__ = [
-    "pause_tokens",
-    "pause_width",
-    "path_star",
-    "path_star_graph",
-    "path_star_orders",
-    "path_star_rules",
-    "path_star_study",
-]

@@ -5,13 +5,3 @@ from . import sampled_language as sampled_language
 from . import learned_language as learned_language
 from . import saturated_language as saturated_language
 from . import support_collapse as support_collapse
-
-__all__ = [
-    "state_dimensions",
-    "output_matrix",
-    "real_flatness",
-    "sampled_language",
-    "learned_language",
-    "saturated_language",
-    "support_collapse",
-]

@@ -10,18 +10,3 @@ from . import comparisons as comparisons
 from .study_evidence import sgd_excess as sgd_excess
 from .study_evidence import with_interval as with_interval
 from .study_table import read_study as read_study
-
-__all__ = [
-    "pretraining",
-    "downstream",
-    "lookup_columns",
-    "penalized_traces",
-    "held_traces",
-    "equal_loss",
-    "bottleneck_ranks",
-    "study_table",
-    "comparisons",
-    "sgd_excess",
-    "with_interval",
-    "read_study",
-]

@@ -6,14 +6,3 @@ from . import text_threshold as text_threshold
 from . import least_width as least_width
 from . import random_tables as random_tables
 from . import unlike_tokens as unlike_tokens
-
-__all__ = [
-    "text_crossing",
-    "shuffled_text",
-    "phase",
-    "weighted_tokens",
-    "text_threshold",
-    "least_width",
-    "random_tables",
-    "unlike_tokens",
-]
