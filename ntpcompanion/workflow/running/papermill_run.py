@@ -6,6 +6,7 @@ Import this module where a notebook is run: papermill takes half a second.
 import contextlib
 import functools
 import importlib
+import logging
 import os
 import shutil
 import sys
@@ -256,3 +257,5 @@ class BoundedEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no t
 
 
 papermill_engines.register(ENGINE, BoundedEngine)
+# it warns of parameters whose comments it cannot read; what a user passes was checked before
+logging.getLogger("papermill").setLevel(logging.ERROR)

@@ -27,12 +27,12 @@ transport = json.loads(get_connection_info())["transport"]
 print([n, sys.executable, *folders, transport, slow, os.read(0, 1).decode()])"""
 CELLS = [
     new_markdown_cell("# Title"),
-    new_code_cell("n = 1", metadata={"tags": ["parameters"]}),
+    new_code_cell("n = 1  # words, η², that papermill reads as code", metadata={"tags": ["parameters"]}),
     new_code_cell(ASKED),
 ]
 
 
-def test_in_a_kernel(tmp_path, monkeypatch, capfd):
+def test_in_a_kernel(tmp_path, monkeypatch, capfd, caplog):
     installed = tmp_path / "share" / "kernels" / "python3"
     installed.mkdir(parents=True)
     spec = {"argv": ["no-such-python"], "display_name": "Python 3", "language": "python"}
@@ -59,6 +59,7 @@ def test_in_a_kernel(tmp_path, monkeypatch, capfd):
     assert read == "", "nothing waits for an input that never comes"
     assert not Path(sockets).exists()
     assert (begun, capfd.readouterr()) == ([1, 2], ("", "")), "no progress bar"
+    assert caplog.messages == [], "papermill does not say what it makes of comments"
     assert ran.log.read == {}, "what lies in its folder was laid out for it"
     assert "ipykernel" in ran.log.modules
     assert len(ran.cells.seconds) == 2
