@@ -27,7 +27,9 @@ transport = json.loads(get_connection_info())["transport"]
 print([n, sys.executable, *folders, transport, slow, os.read(0, 1).decode()])"""
 CELLS = [
     new_markdown_cell("# Title"),
-    new_code_cell("n = 1  # words, η², that papermill reads as code", metadata={"tags": ["parameters"]}),
+    new_code_cell(
+        "n = 1  # t = η² k at which it ends  [0.5, 10]", metadata={"tags": ["parameters"]}
+    ),
     new_code_cell(ASKED),
 ]
 
