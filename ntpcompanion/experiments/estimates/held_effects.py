@@ -85,11 +85,11 @@ class HeldEffects:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """For each language: changes of the trace at one loss (`flat`, `sharp`) and the `least` of
-        the sharper networks; by how much losses of one seed differ at most (`apart`) and the mean
-        excess of the flatter networks (`level`), both in per cent of the learnable gap; what the
-        `rest` of the training does to the control; the sharper networks after the same steps, with
-        their `last_trace`, `last_loss` and `last_gain`; and the slopes by probe.
+        """A row for each language. Changes of the trace at one loss are `flat` and `sharp`, and the
+        `least` of the sharper networks; losses of one seed differ at most by `apart`, and the mean
+        excess of the flatter networks is `level`, both in per cent of the learnable gap; the control
+        gains `rest` by the rest of its training; after the same steps the sharper networks have
+        `last_trace`, `last_loss` and `last_gain`. Slopes stand under the names of their probes.
         """
         rows = {}
         for name, study in self.studies.items():
