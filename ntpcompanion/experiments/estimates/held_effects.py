@@ -87,8 +87,8 @@ class HeldEffects:
     def summary(self) -> pd.DataFrame:
         """A row for each language. Changes of the trace at one loss are `flat` and `sharp`, and the
         `least` of the sharper networks; losses of one seed differ at most by `apart`, and the mean
-        excess of the flatter networks is `level`, both in per cent of the learnable gap; the control
-        gains `rest` by the rest of its training; after the same steps the sharper networks have
+        excess of the flatter networks is `level`, both in per cent of the learnable gap. The
+        control gains `rest` by the rest of its training. After the same steps the sharper networks have
         `last_trace`, `last_loss` and `last_gain`. Slopes stand under the names of their probes.
         """
         rows = {}
