@@ -88,8 +88,8 @@ class HeldEffects:
         """A row for each language. Changes of the trace at one loss are `flat` and `sharp`, and the
         `least` of the sharper networks; losses of one seed differ at most by `apart`, and the mean
         excess of the flatter networks is `level`, both in per cent of the learnable gap. The
-        control gains `rest` by the rest of its training. After the same steps the sharper networks have
-        `last_trace`, `last_loss` and `last_gain`. Slopes stand under the names of their probes.
+        control gains `rest` by the rest of its training. After the same steps the sharper networks
+        have `last_trace`, `last_loss` and `last_gain`. Slopes stand under the names of their probes.
         """
         rows = {}
         for name, study in self.studies.items():
