@@ -89,7 +89,7 @@ class HeldEffects:
         `least` of the sharper networks; losses of one seed differ at most by `apart`, and the mean
         excess of the flatter networks is `level`, both in per cent of the learnable gap. The
         control gains `rest` by the rest of its training. After the same steps the sharper networks
-        have `last_trace`, `last_loss` and `last_gain`. Slopes stand under the names of their probes.
+        have `last_trace`, `last_loss` and `last_gain`. Slopes have the names of their probes.
         """
         rows = {}
         for name, study in self.studies.items():
