@@ -150,7 +150,7 @@ def run(
         return {"distance": float(divergence(exact, masked_logits(network, tests)).mean())}
 
     curve: dict[int, float] = {}
-    for at in train(
+    for snapshot in train(
         plan.shape.for_sentences(plan.words, plan.length),
         plan.training,
         language,
@@ -158,9 +158,9 @@ def run(
         eval_steps=steps[1:],
         checkpoint=checkpoint / "training.pt" if checkpoint else None,
     ):
-        state = store.state(f"step-{at.step}", partial(distance, at.model))
-        curve[at.step] = state["distance"]
-        report(Point(step=at.step, distance=curve[at.step]))
+        state = store.state(f"step-{snapshot.step}", partial(distance, snapshot.model))
+        curve[snapshot.step] = state["distance"]
+        report(Point(step=snapshot.step, distance=curve[snapshot.step]))
     for step in set(steps[1:]) - set(curve):  # measured before a kill
         curve[step] = store.state(f"step-{step}", dict)["distance"]
     log_p = counts.log().expand(len(tests), plan.length, plan.words)

@@ -195,14 +195,14 @@ def _held(plan: Plan, saturated: Stack) -> dict[str, object]:
             steps.append(state.step)
             excess.append(divergences(state.stack, validation).mean(1).cpu().numpy())
             stacks.append(state.stack.take(range(len(rows))).parameters)
-    stops = stops_of_equal_loss(np.stack(excess, 1), seeds)
+    chosen = stops_of_equal_loss(np.stack(excess, 1), seeds)
     held = {
-        name: torch.stack([stacks[stop][name][row] for row, stop in enumerate(stops)])
+        name: torch.stack([stacks[stop][name][row] for row, stop in enumerate(chosen)])
         for name in stacks[-1]
     }
     return {
         "held": {name: p.detach() for name, p in held.items()},
         "last": {name: p.detach() for name, p in stacks[-1].items()},
-        "held steps": [steps[stop] for stop in stops],
+        "held steps": [steps[stop] for stop in chosen],
         "last steps": [steps[-1]] * len(rows),
     }

@@ -52,6 +52,13 @@ class HeldTracePlan:
     ------
     ValueError
         a number out of its range; `flattened_every` that is not a multiple of `corrected_every`.
+
+    Examples
+    --------
+    >>> from ntpcompanion.mlm import HeldTracePlan, TrainingPlan
+    >>> plan = HeldTracePlan(TrainingPlan(steps=2000, batch_size=64, learning_rate=5e-3))
+    >>> plan.corrected_every, plan.flattened_every
+    (25, 100)
     """
 
     training: TrainingPlan
@@ -167,13 +174,13 @@ def stops_of_equal_loss(
     level and the one behind it the nearer one. Where it is never so large, its largest.
     """
     numbers = np.array(groups)
-    stops = []
-    for own, group in zip(excess, numbers, strict=True):
+    chosen = []
+    for course, group in zip(excess, numbers, strict=True):
         level = excess[numbers == group, -1].max()
-        above = np.flatnonzero(own >= level)
-        first = above[-1] if len(above) else int(own.argmax())
-        stops.append(first + int(np.abs(own[first : first + 2] - level).argmin()))
-    return np.array(stops)
+        above = np.flatnonzero(course >= level)
+        first = above[-1] if len(above) else int(course.argmax())
+        chosen.append(first + int(np.abs(course[first : first + 2] - level).argmin()))
+    return np.array(chosen)
 
 
 def _copied(start: Stack, parameters: dict[str, Tensor]) -> Stack:

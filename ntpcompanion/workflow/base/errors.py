@@ -23,10 +23,10 @@ def plain(text: str) -> str:
 def require_known(kind: str, name: str, known: Iterable[str]) -> str:
     """The known name that looks like `name`."""
     known = list(known)
-    if (found := known_as(name, known)) not in known:
+    if (match := known_as(name, known)) not in known:
         listed = ", ".join(known) or "none"
         raise WorkflowError(f"No {kind} {name!r}.{nearest(name, known)} Known: {listed}.")
-    return found
+    return match
 
 
 @contextlib.contextmanager

@@ -94,18 +94,18 @@ def run_notebook(
     number of each code cell.
     """
     cells, peak = Cells(began), 0
-    with socket_folder() as folder, tempfile.TemporaryFile("w+", errors="replace") as said:
+    with socket_folder() as folder, tempfile.TemporaryFile("w+", errors="replace") as printed:
         scratch, log = Path(folder), Path(folder, "log")
         manager, environment = _own_kernel(scratch, start, around, log)
         settings = {"km": manager, "timeout": limit, "startup_timeout": patience}
-        launch = {"env": environment, "stdin": lifeline.stdin, "stdout": said, "stderr": said}
+        launch = {"env": environment, "stdin": lifeline.stdin, "stdout": printed, "stderr": printed}
         launch |= {"cwd": start.folder, "cleanup_kc": True}
         try:
             make_client = functools.partial(BoundedClient, cells=cells, **settings)
             node, failure = _executed(node, parameters, make_client, launch, limit)
         except RuntimeError as error:  # of nbclient: no kernel has answered, which says why
-            said.seek(0)
-            shown = said.read()[-2000:]
+            printed.seek(0)
+            shown = printed.read()[-2000:]
             raise WorkflowError(f"no kernel has answered: {error}\n{shown}") from error
         finally:
             ensure_event_loop().close()  # of this thread, which nbclient has made
@@ -125,9 +125,9 @@ def _executed(
     took its kernel down.
     """
     named = {"kernel_name": "python3", "engine_name": ENGINE, "progress_bar": False}
-    own = {"make_client": make_client, "launch": launch}
+    engine = {"make_client": make_client, "launch": launch}
     try:
-        executed = papermill.execute_notebook(node, None, dict(parameters), **named, **own)
+        executed = papermill.execute_notebook(node, None, dict(parameters), **named, **engine)
     except PapermillExecutionError as error:
         return node, (f"{error.ename}: {error.evalue}", "\n".join(error.traceback))
     except CellTimeoutError:
