@@ -37,10 +37,7 @@ class HeldEffects:
         the same number of steps.
         """
         columns = ["trace", "function", "median", "share", "projected", "masked"]
-        tables = {
-            name: study.effects(kind, columns, [c for c in study.strengths(kind) if c])
-            for name, study in self.studies.items()
-        }
+        tables = {name: study.effects(kind, columns) for name, study in self.studies.items()}
         return pd.concat(tables, names=["language", "asked"])
 
     @property
@@ -56,11 +53,7 @@ class HeldEffects:
         language, a column for each probe that was measured of the `kind`.
         """
         probes = [*PROBES, *(OWN_PROBES if kind == "held" else ())]
-        tables = [
-            slope_table({name: study}, kind, probes, study.strengths(kind), "function")
-            for name, study in self.studies.items()
-        ]
-        return pd.concat(tables)
+        return slope_table(self.studies, kind, probes, trace="function")
 
     @property
     def slope_table(self) -> pd.DataFrame:

@@ -1,16 +1,25 @@
-"""Files that are either whole or absent, and JSON that knows when it was touched."""
+"""Files that are either whole or absent, texts whose lines every program counts alike, and JSON
+that knows when it was touched.
+"""
 
 import contextlib
 import hashlib
 import json
 import os
+import re
 import tempfile
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.errors import WorkflowError, explained
 from ntpcompanion.workflow.base.tracing import state_of
+
+MARK = "\ufeff"  # the byte order mark, which some editors write before a text in UTF-8
+# controls, line and paragraph separators, and a carriage return without a line feed: at some of
+# them `str.splitlines`, YAML or MyST end a line, at others Python's tokenizer, at others a browser
+_AMBIGUOUS = re.compile(r"\r(?!\n)|[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\U0010ffff]")
 
 
 def sha256(data: bytes | str) -> str:
@@ -91,6 +100,36 @@ def read_input(path: Path) -> bytes:
     """The content of a file that decides numbers."""
     with explained(f"{path} cannot be read: {{}}. Fix its permissions, or name another file."):
         return path.read_bytes()
+
+
+def read_text(path: Path) -> str:
+    """The text of a file, lines ended by a line feed, without a byte order mark."""
+    try:
+        text = path.read_bytes().decode()
+    except (OSError, ValueError) as error:  # ValueError: bytes that are not UTF-8
+        raise WorkflowError(
+            f"{path} cannot be read: {error}. It must be a text in UTF-8 that you may read."
+        ) from error
+    require_plain_lines(text, str(path))
+    return text.removeprefix(MARK).replace("\r\n", "\n")
+
+
+def require_plain_lines(text: str, where: str) -> None:
+    """Raises WorkflowError, which begins with `where`, if `text` holds a control or a separator
+    other than tabs and ends of lines: programs disagree on whether a line ends there, and what one
+    takes for code another takes for prose.
+    """
+    if not (match := _AMBIGUOUS.search(text)):
+        return
+    character, before = match[0], text[: match.start()]
+    shown = before.rpartition("\n")[2][-30:].removeprefix(MARK)
+    name = unicodedata.name(character, "control character").lower()  # controls have none
+    raise WorkflowError(
+        f"{where}, line {before.count(chr(10)) + 1}: U+{ord(character):04X} ({name}) stands "
+        f"{f'after {shown!r}' if shown else 'at the beginning'}. Programs disagree on whether it "
+        "ends a line. Put a space or a new line in its place; in a text of Python, write it as "
+        f"{character.encode('unicode_escape').decode()}."
+    )
 
 
 def as_json(value: object) -> object:

@@ -17,6 +17,8 @@ from typing import IO, Any
 
 import psutil
 
+BROWSERS = ("chromium", "google-chrome", "chrome")
+
 
 @dataclass(frozen=True)
 class Ended:
@@ -112,9 +114,6 @@ def end_tree(program: subprocess.Popen[Any]) -> None:
         for each in (*process.children(recursive=True), process):
             with contextlib.suppress(psutil.NoSuchProcess):
                 each.kill()
-
-
-BROWSERS = ("chromium", "google-chrome", "chrome")
 
 
 def find_browser() -> str | None:

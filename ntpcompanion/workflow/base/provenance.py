@@ -26,6 +26,9 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.processes import run
 from ntpcompanion.workflow.base.tracing import state_of
 
+# seconds that an installer may take to write the files of a distribution
+INSTALLING = 600
+
 
 class Hardware(TypedDict):
     """A machine: memory in GiB; `gpu` only where there is one."""
@@ -109,10 +112,6 @@ def _gpu() -> str | None:
     return (
         answer.output.splitlines()[0].strip() if not answer.code and answer.output.strip() else None
     )
-
-
-# seconds that an installer may take to write the files of a distribution
-INSTALLING = 600
 
 
 def library_states(names: Iterable[str]) -> dict[str, str]:

@@ -1,9 +1,7 @@
-"""Texts and YAML read strictly, and data checked against a type: what a plain reader drops, repeats
-or turns into something else without a word is rejected.
+"""YAML read strictly, and data checked against a type: what a plain reader drops, repeats or turns
+into something else without a word is rejected.
 """
 
-import re
-import unicodedata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,43 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import read_text
 
-MARK = "\ufeff"  # the byte order mark, which some editors write before a text in UTF-8
-# controls, line and paragraph separators, and a carriage return without a line feed: at some of
-# them `str.splitlines`, YAML or MyST end a line, at others Python's tokenizer, at others a browser
-_AMBIGUOUS = re.compile(r"\r(?!\n)|[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\U0010ffff]")
-
-
-def read_text(path: Path) -> str:
-    """The text of a file, lines ended by a line feed, without a byte order mark."""
-    try:
-        text = path.read_bytes().decode()
-    except (OSError, ValueError) as error:  # ValueError: bytes that are not UTF-8
-        raise WorkflowError(
-            f"{path} cannot be read: {error}. It must be a text in UTF-8 that you may read."
-        ) from error
-    require_plain_lines(text, str(path))
-    return text.removeprefix(MARK).replace("\r\n", "\n")
-
-
-def require_plain_lines(text: str, where: str) -> None:
-    """Raises WorkflowError, which begins with `where`, if `text` holds a control or a separator
-    other than tabs and ends of lines: programs disagree on whether a line ends there, and what one
-    takes for code another takes for prose.
-    """
-    if not (match := _AMBIGUOUS.search(text)):
-        return
-    character, before = match[0], text[: match.start()]
-    shown = before.rpartition("\n")[2][-30:].removeprefix(MARK)
-    name = unicodedata.name(character, "control character").lower()  # controls have none
-    raise WorkflowError(
-        f"{where}, line {before.count(chr(10)) + 1}: U+{ord(character):04X} ({name}) stands "
-        f"{f'after {shown!r}' if shown else 'at the beginning'}. Programs disagree on whether it "
-        "ends a line. Put a space or a new line in its place; in a text of Python, write it as "
-        f"{character.encode('unicode_escape').decode()}."
-    )
-
-
+SHOWN = 60  # characters of a value that does not fit
 DEEPEST = 100  # mappings and lists inside of each other
 # dates, and keys that are taken from elsewhere
 NOT_JSON = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"}
@@ -119,9 +83,6 @@ class _Strict(_Loader):
                 raise yaml.MarkedYAMLError(*problem)
             first[key] = key_node
         return made
-
-
-SHOWN = 60  # characters of a value that does not fit
 
 
 def validate(data: object, shape: Any, where: str) -> Any:

@@ -20,6 +20,9 @@ from ntpcompanion.workflow.notebooks.parameters import Parameter
 from ntpcompanion.workflow.records.record import Record, first_of
 from ntpcompanion.workflow.running.results import Result
 
+HEADING = "## Run this yourself"
+_HEADING = re.compile(rf"^{HEADING}[ \t]*$", re.MULTILINE)
+
 
 @dataclass(frozen=True)
 class Card:
@@ -92,10 +95,6 @@ class Banner:
 
 def _pairs(values: Mapping[str, object]) -> str:
     return ", ".join(f"{name} = {value!r}" for name, value in values.items())
-
-
-HEADING = "## Run this yourself"
-_HEADING = re.compile(rf"^{HEADING}[ \t]*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,8 @@ from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, judged_claims
 from ntpcompanion.workflow.running.results import Result
 
+SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
+LIST_SHOWN = 3  # values of a claim about several
 # what to do about a finding; nothing about a note, and where the finding says it
 ADVICE: dict[Kind, str] = {
     "moved": "If the new number is right, accept it: `ntpcompanion check --profile {profile} "
@@ -105,11 +107,6 @@ def make_report(
         },
         stored={claim: item for items in before for claim, item in items.items()},
     )
-
-
-SUMMARY = "GITHUB_STEP_SUMMARY"  # GitHub's own: the file to which steps append
-
-LIST_SHOWN = 3  # values of a claim about several
 
 
 def markdown(report: Report) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.base.files import names_beside
+from ntpcompanion.workflow.base.files import MARK, names_beside, read_text
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.yaml_files import MARK, parse_yaml, read_text, read_yaml, validate
+from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_yaml, validate
 
 CHAPTERS = "chapters/"
 # entries by which Jupyter Book knows a notebook

@@ -15,9 +15,9 @@ from mdit_py_plugins.myst_blocks import myst_block_plugin
 
 from ntpcompanion.spelling import nearest
 from ntpcompanion.workflow.base.errors import WorkflowError, require_known
-from ntpcompanion.workflow.base.files import canonical_json, sha256
+from ntpcompanion.workflow.base.files import canonical_json, read_text, sha256
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.yaml_files import read_text, validate
+from ntpcompanion.workflow.base.yaml_files import validate
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
 from ntpcompanion.workflow.notebooks.contents import read_front_matter, toc_chapters
 from ntpcompanion.workflow.notebooks.parameters import (

@@ -14,10 +14,10 @@ from unicodedata import normalize
 from pydantic import AfterValidator, BaseModel, Field
 
 from ntpcompanion.workflow.base.errors import WorkflowError, require_known
-from ntpcompanion.workflow.base.files import as_json, canonical_json, read_sealed, sha256
+from ntpcompanion.workflow.base.files import as_json, canonical_json, read_sealed, read_text, sha256
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.base.yaml_files import parse_yaml, read_text, validate
+from ntpcompanion.workflow.base.yaml_files import parse_yaml, validate
 from ntpcompanion.workflow.hashing.reach import definition_hashes
 from ntpcompanion.workflow.records.deviation import Tolerance
 from ntpcompanion.workflow.sweeps.grid import repeated, require_every_task

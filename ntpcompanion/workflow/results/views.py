@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import nbformat
 
 from ntpcompanion.workflow.base.errors import WorkflowError
+from ntpcompanion.workflow.base.files import read_text
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.yaml_files import read_text
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.running.results import Result
@@ -64,12 +64,14 @@ def _plain(latex: str) -> str:
     """A text of LaTeX in Unicode, without braces and commands; formulas between dollar signs stay
     as they are, and so does a text whose braces do not match.
     """
+    from pybtex.backends.plaintext import Backend
     from pybtex.exceptions import PybtexError
     from pybtex.richtext import Text
 
     formulas = _MATH.findall(latex)
     try:
-        text = Text.from_latex(_MATH.sub("\ue000", latex)).render_as("text")
+        # not `render_as`, which looks through all installed packages each time
+        text = Text.from_latex(_MATH.sub("\ue000", latex)).render(Backend())
     except PybtexError:
         return latex
     text = " ".join(_COMMAND.sub("", text).split())

@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _RANGE = re.compile(rf"\s*({_NUMBER})\s*:\s*({_NUMBER})\s*(?::\s*({_NUMBER})\s*)?")
+# what every row has; a parameter that is called like one of these is a column `parameter_NAME`,
+# and a field of a result that is called like one, or like a parameter, `result_NAME`
+COLUMNS = ("run", "state", "seconds", "host", "error", "traceback")
+OF_CLAIMS = ("claim", "value", "stderr", "values", "stderrs", "replicates")
 QUOTES, BRACKETS = ("'", '"'), ("[", "(", "{")
 
 
@@ -167,15 +171,6 @@ def planned_in_words(planned: Campaign, options: Options) -> str:
     where = f"on {options.scheduler}" if options.scheduler else processes
     more = f"; {left} to make {where}. How long is known after the first" if left else ""
     return f"{text}{more}."
-
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-# what every row has; a parameter that is called like one of these is a column `parameter_NAME`,
-# and a field of a result that is called like one, or like a parameter, `result_NAME`
-COLUMNS = ("run", "state", "seconds", "host", "error", "traceback")
-OF_CLAIMS = ("claim", "value", "stderr", "values", "stderrs", "replicates")
 
 
 def make_table(

@@ -51,6 +51,7 @@ from ntpcompanion.workflow.sweeps.executors import NotDone, Outcome
 from ntpcompanion.workflow.sweeps.task_process import project_here, run_experiment, settings_of
 
 PARTS = ("Plan", "Result", "run")
+log = logging.getLogger(__name__)
 
 
 def experiment_module(project: Project, name: str) -> str:
@@ -138,9 +139,6 @@ def _modules(project: Project) -> list[tuple[Path, str]]:
     ]
 
 
-log = logging.getLogger(__name__)
-
-
 @dataclass(frozen=True)
 class Point:
     """One run of a campaign: what was given, all parameters, a hash of everything that decides its
@@ -186,7 +184,7 @@ class NotebookTarget:
             inputs = input_hashes(self.project, self.notebook, run.parameters)
             key = sha256(canonical_json([same, self.profile, run.parameters, inputs]))
             named = self.project, self.notebook.name, self.profile, run.overrides, key
-            points.append(Point(run.overrides, run.parameters, key, partial(run_notebook, *named)))
+            points.append(Point(run.overrides, run.parameters, key, partial(execute_point, *named)))
         return points
 
     def check(self, points: list[Point]) -> None:
@@ -268,7 +266,7 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
     return ExperimentTarget(project, bare)
 
 
-def run_notebook(
+def execute_point(
     project: Project,
     name: str,
     profile: str,
@@ -279,8 +277,7 @@ def run_notebook(
     lifeline: Lifeline | None,
 ) -> Outcome:
     """Execute a notebook in the project of the process that this runs in: what it claims, the other
-    files that it read. Raises NotDone if the run is not the one
-    that was planned.
+    files that it read. Raises NotDone if the run is not the one that was planned.
     """
     project, place = project_here(project, place)
     known = find_notebooks(project)

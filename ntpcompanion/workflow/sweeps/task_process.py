@@ -31,6 +31,10 @@ from ntpcompanion.workflow.sweeps import task_program
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone, Outcome
 
 CHANGED = "changed"
+HOW = (
+    'Add it to `FILES = ("{name}",)` in the module of the experiment, or let a field of its plan '
+    'name it and list that field, `INPUTS = ("field",)`; a folder may be named whole.'
+)
 
 
 def inputs_read(project: Project, log: Path, sources: Iterable[str]) -> dict[str, str]:
@@ -103,12 +107,6 @@ def project_here(project: Project, place: Path) -> tuple[Project, Path]:
     root = Project.find(first).root
     moved = dataclasses.replace(project, root=root, package=first, others=tuple(others))
     return moved, root / place.relative_to(project.root)
-
-
-HOW = (
-    'Add it to `FILES = ("{name}",)` in the module of the experiment, or let a field of its plan '
-    'name it and list that field, `INPUTS = ("field",)`; a folder may be named whole.'
-)
 
 
 def run_experiment(

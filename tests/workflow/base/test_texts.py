@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from ntpcompanion.workflow.base.yaml_files import read_text, require_plain_lines
+from ntpcompanion.workflow.base.files import read_text, require_plain_lines
 from tests.refusing import refused
 
 EVERY = "".join(chr(i) for i in range(sys.maxunicode + 1) if not 0xD800 <= i < 0xE000)
