@@ -129,6 +129,9 @@ def test_what_networks_show_that_were_held_at_three_traces():
     assert (row.least, row.apart) == pytest.approx((0.6, 100 * 6e-5 / 0.8))
     assert row.level == pytest.approx(100 * 0.00804 / 0.8)
     assert (row.rest[:5], row.last_gain[:5]) == ("+1.00", "−1.20")
+    of_one = own.table.eval("kind == 'held' and strength == 0.6 and seed == 1")
+    own.table.loc[of_one, "function"] *= np.exp(-0.1)
+    assert HeldEffects({"8 states": own}).summary.least["8 states"] == pytest.approx(0.5)
 
 
 def test_the_drift_of_sgd_doubles_with_each_doubling_of_the_width():

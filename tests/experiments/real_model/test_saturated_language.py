@@ -32,6 +32,9 @@ def test_a_network_learns_the_language(right, found):
     exact = [joint / joint.sum(axis, keepdim=True) for axis in range(3)]
     entropies = [float(-(joint * p.log()).sum()) for p in exact]
     assert found.entropy == pytest.approx(sum(entropies) / 3, abs=0.03)
+    alone = [joint.sum([a for a in range(3) if a != axis], keepdim=True) for axis in range(3)]
+    worth = [float((joint * (p / q).log()).sum()) for p, q in zip(exact, alone, strict=True)]
+    assert found.gap == pytest.approx(sum(worth) / 3, abs=0.03)  # frequencies of 40 sentences
 
 
 def test_a_killed_run_goes_on(right, found, tmp_path):

@@ -22,6 +22,11 @@ def test_runs_that_go_on_give_the_same_and_networks_stop_at_one_loss(tmp_path):
     assert {n.step for n in found.networks[6:]} == {20}
     for seed in plan.seeds:  # at the end somebody has the largest loss, and is taken there
         assert 20 in [n.step for n in found.networks[:6] if n.model.seed == seed]
+    pairs = list(zip(found.networks[:6], found.networks[6:], strict=True))
+    assert any(held.step < 20 for held, _ in pairs)
+    for held, last in pairs:  # a network that was taken earlier is another one
+        same = held.model.excess == pytest.approx(last.model.excess, rel=1e-6)
+        assert same == (held.step == 20)
     changed = (tmp_path / "held.pt").stat().st_mtime_ns
     assert run(plan, checkpoint=tmp_path) == found  # trained networks are read
     assert (tmp_path / "held.pt").stat().st_mtime_ns == changed

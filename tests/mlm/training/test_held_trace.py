@@ -76,6 +76,27 @@ def test_the_trace_of_the_function_moves_by_the_changes(saturated):
         assert torch.equal(p, before[name])
 
 
+def test_parameters_are_replaced_by_the_flattest_of_their_function(saturated):
+    """At a state in between, the trace as it is is that of the function on the same sentences."""
+    drawn = torch.rand(400, generator=torch_stream(0, "labels of flattest parameters"))
+    for state in hold_trace(saturated, PLAN, LANGUAGE, [0.3, 0.3], [0, 1], *SENTENCES):
+        if state.step == PLAN.flattened_every:
+            own = state.stack.network, state.stack.parameters, *SENTENCES, drawn[:, None]
+            break
+    np.testing.assert_allclose(measured_traces(*own).plain, function_traces(*own).fitted, rtol=1e-3)
+
+
+def test_the_error_itself_has_a_part_in_the_weight(saturated):
+    """Without the sum of errors, two networks of one start and one seed part."""
+    plan = replace(PLAN, integral=0.0, proportional=0.3)
+    start, seeds = saturated.take([0, 0]), [0, 0]
+    state = last_of(hold_trace(start, plan, LANGUAGE, [-0.3, 0.3], seeds, *SENTENCES))
+    flat, sharp = function_traces(
+        state.stack.network, state.stack.parameters, *SENTENCES, UNIFORMS[:, None]
+    ).value.log()
+    assert sharp - flat > 0.1
+
+
 def test_networks_of_a_group_stop_where_they_cross_its_level_for_the_last_time():
     excess = np.array(
         [
