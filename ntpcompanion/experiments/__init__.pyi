@@ -45,6 +45,8 @@ from .real_model import real_flatness as real_flatness
 from .real_model import sampled_language as sampled_language
 from .real_model import learned_language as learned_language
 from .real_model import saturated_language as saturated_language
+from .real_model import real_downstream as real_downstream
+from .real_model.continued_texts import ContinuationPlan as ContinuationPlan
 from .planning import pause_tokens as pause_tokens
 from .planning import pause_width as pause_width
 from .planning import path_star as path_star

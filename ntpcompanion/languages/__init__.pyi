@@ -8,6 +8,7 @@ from .hmm import HMM as HMM
 from .grammars.pcfg import PCFG as PCFG
 from .pretrained.causal import CausalLanguage as CausalLanguage
 from .pretrained.word_model import WordModel as WordModel
+from .pretrained.continuations import Continuations as Continuations
 from .language import estimate_entropy_floor as estimate_entropy_floor
 from .language import exact_entropy_floor as exact_entropy_floor
 from .language import EntropyFloor as EntropyFloor

@@ -5,3 +5,5 @@ from . import sampled_language as sampled_language
 from . import learned_language as learned_language
 from . import saturated_language as saturated_language
 from . import support_collapse as support_collapse
+from . import real_downstream as real_downstream
+from .continued_texts import ContinuationPlan as ContinuationPlan

@@ -16,8 +16,7 @@ from torch.nn.functional import one_hot
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
 from ntpcompanion.experiments.same_loss.study_suite import StudySuite, SuitePlan, draw_study_suite
-from ntpcompanion.languages.grammars.pcfg import PCFG
-from ntpcompanion.languages.hmm import HMM
+from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.mlm.evaluation.lookup_table import lookup_features
 from ntpcompanion.mlm.probes.converged_probe import full_probe
@@ -81,12 +80,19 @@ def run(plan: Plan) -> Result:
     True
     """
     check_instance("plan", plan, Plan)
-    language, length = plan.language.build(), plan.language.length
-    suite = draw_study_suite(language, length, plan.suite, plan.suite_seed, torch.device("cpu"))
+    language = plan.language.build()
+    suite = draw_study_suite(
+        language, plan.language.length, plan.suite, plan.suite_seed, torch.device("cpu")
+    )
     return Result(
-        accuracy={name: _probed(_columns(language, name, length), suite) for name in PARTS},
+        accuracy=probed_columns(language, suite),
         bayes=suite.tasks[plan.suite.places[0]].bayes.value,
     )
+
+
+def probed_columns(language: Language, suite: StudySuite) -> dict[str, float]:
+    """Accuracies on the first task of a suite, by the names of PARTS."""
+    return {name: _probed(_columns(language, name, suite.positions), suite) for name in PARTS}
 
 
 def _probed(columns: Callable[[Tensor], Tensor], suite: StudySuite) -> float:
@@ -99,7 +105,7 @@ def _probed(columns: Callable[[Tensor], Tensor], suite: StudySuite) -> float:
 
 
 def _columns(
-    language: HMM | PCFG, name: str, positions: int
+    language: Language, name: str, positions: int
 ) -> Callable[[Tensor], Float[Tensor, "n columns"]]:
     kinds: dict[str, Callable[[Tensor], Tensor]] = {
         "Pr": partial(lookup_features, language, positions=positions),

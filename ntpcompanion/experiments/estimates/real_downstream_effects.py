@@ -1,0 +1,231 @@
+"""Networks on a real model's language at one loss: what a trace, or width, is worth downstream."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ntpcompanion.experiments.real_model.real_downstream import TASK, LearnedNetwork, Result
+from ntpcompanion.experiments.same_loss.study_evidence import with_interval
+from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect, slope_within_seeds
+
+ACCURACIES = {
+    "projected": "64 columns",
+    "full": "all columns",
+    "few_shot": "400 examples",
+    "masked": "masked words",
+    "heads": "paper's head",
+    "tuned": "fine-tuned",
+}
+TRACES = ("trace", "balanced", "function", "median")
+
+
+def network_table(networks: Iterable[LearnedNetwork], gap: float) -> pd.DataFrame:
+    """A row for each network: kind, change, steps, seed and width; `share`, the excess loss in per
+    cent of `gap`; traces; accuracies in points.
+    """
+    rows = []
+    for network in networks:
+        model = network.model
+        task = model.tasks[TASK]
+        rows.append(
+            {
+                "kind": model.kind,
+                "change": model.strength,
+                "steps": network.steps,
+                "seed": model.seed,
+                "width": model.width,
+                "share": 100 * model.excess / gap,
+                "trace": model.trace,
+                "balanced": model.balanced,
+                "function": network.function,
+                "median": network.median,
+                "largest": network.largest,
+                **{name: 100 * (getattr(task, name) or np.nan) for name in ACCURACIES},
+            }
+        )
+    return pd.DataFrame(rows).astype({"function": float, "median": float, "largest": float})
+
+
+def at_one_loss(table: pd.DataFrame, arm: str) -> pd.DataFrame:
+    """Each seed's networks where their losses are equal: a row for each seed and value of `arm`.
+
+    The level of a seed is the largest of the smallest losses that its arms reach. Between two
+    trainings whose losses enclose it, logarithms of traces and accuracies are interpolated
+    linearly in the logarithm of the loss.
+
+    Parameters
+    ----------
+    table
+        of `network_table`; in each arm of each seed longer trainings have smaller losses.
+    arm
+        the column that distinguishes arms, such as "change" or "width".
+
+    Returns
+    -------
+    DataFrame
+        `arm`, seed, share, traces and accuracies; and `between`, where the level lies between the
+        two trainings: 0 at the longer one, 1 at the shorter one.
+
+    Raises
+    ------
+    ValueError
+        an arm whose losses lie all below the level of its seed.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from ntpcompanion.experiments.estimates import at_one_loss
+    >>> table = pd.DataFrame({
+    ...     "change": [0, 0, 1, 1], "seed": 0, "share": [4.0, 1.0, 8.0, 2.0],
+    ...     "trace": [10.0, 10.0, 20.0, 20.0], "projected": [60.0, 62.0, 50.0, 55.0],
+    ... })
+    >>> at_one_loss(table, "change")[["change", "share", "projected"]].values.tolist()
+    [[0.0, 2.0, 61.0], [1.0, 2.0, 55.0]]
+    """
+    columns = [name for name in (*TRACES, *ACCURACIES) if name in table]
+    rows = []
+    for seed, group in table.groupby("seed"):
+        level = group.groupby(arm).share.min().max()
+        for value, networks in group.groupby(arm):
+            ordered = networks.sort_values("share")
+            if ordered.share.iloc[-1] < level:
+                raise ValueError(
+                    f"`table`: the losses with `{arm}` = {value} of seed {seed} are at most "
+                    f"{ordered.share.iloc[-1]:.2f} % of the gap, and another arm reaches no less "
+                    f"than {level:.2f}. Train it for fewer steps as well."
+                )
+            x = np.log(ordered.share.to_numpy())
+            behind = min(max(int(np.searchsorted(x, np.log(level))), 1), len(x) - 1)
+            between = (np.log(level) - x[behind - 1]) / (x[behind] - x[behind - 1])
+            row = {arm: value, "seed": seed, "share": level, "between": between}
+            for name in columns:
+                y = ordered[name].to_numpy(float)[behind - 1 : behind + 1]
+                y = np.log(y) if name in TRACES else y
+                mean = (1 - between) * y[0] + between * y[1]
+                row[name] = np.exp(mean) if name in TRACES else mean
+            rows.append(row)
+    return pd.DataFrame(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class RealDownstreamEffects:
+    """Estimates over seeds.
+
+    Fields
+    ------
+    narrow, wide
+        runs of records of `real_downstream`, of two widths and the same seeds; the first ones hold
+        networks at several traces.
+    """
+
+    narrow: Iterable[Any]
+    wide: Iterable[Any]
+
+    @cached_property
+    def results(self) -> list[Result]:
+        """Of all runs; the language is that of the first one."""
+        return [run.result for run in (*self.narrow, *self.wide)]
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """As `network_table`."""
+        networks = [network for result in self.results for network in result.networks]
+        return network_table(networks, self.results[0].gaps.learnable_gap)
+
+    def of(self, kind: str, width: int | None = None) -> pd.DataFrame:
+        """The networks of a kind, all or those of one width."""
+        rows = self.table[self.table.kind == kind]
+        return rows if width is None else rows[rows.width == width]
+
+    @property
+    def widths(self) -> tuple[int, int]:
+        """The smaller and the larger one."""
+        small, *_, large = sorted(self.table.width.unique())
+        return int(small), int(large)
+
+    @cached_property
+    def traces(self) -> pd.DataFrame:
+        """Narrow networks held at several traces, at one loss."""
+        return at_one_loss(self.of("held"), "change")
+
+    @cached_property
+    def sizes(self) -> pd.DataFrame:
+        """Networks of two widths that only the loss has trained, at one loss."""
+        return at_one_loss(self.of("pretrained"), "width")
+
+    def slope(self, probe: str, trace: str = "function") -> Effect:
+        """Points for each e-fold of a trace at one loss, within seeds."""
+        x, y = (
+            self.traces.pivot(index="seed", columns="change", values=name)
+            for name in (trace, probe)
+        )
+        return slope_within_seeds(np.log(x), y)
+
+    def wider(self, column: str) -> Effect:
+        """What the larger width changes at one loss: points, or e-folds of a trace."""
+        values = self.sizes.pivot(index="seed", columns="width", values=column)
+        small, large = (values[width].to_numpy(float) for width in self.widths)
+        if column in TRACES:
+            small, large = np.log(small), np.log(large)
+        return paired_effect(large, small)
+
+    def halved(self, probe: str) -> Effect:
+        """Points that half of the excess loss is worth: narrow networks after longer and longer
+        pre-training, within seeds.
+        """
+        rows = self.of("pretrained", self.widths[0])
+        x, y = (rows.pivot(index="seed", columns="steps", values=name) for name in ("share", probe))
+        return slope_within_seeds(-np.log2(x), y)
+
+    def beyond_table(self, probe: str = "full") -> Effect:
+        """Points by which a probe of the longest-trained narrow networks leads the same probe on
+        the logarithms of the exact conditional distributions.
+        """
+        rows = self.of("pretrained", self.widths[0])
+        longest = rows[rows.steps == rows.steps.max()]
+        return mean_effect(longest[probe] - 100 * self.results[0].columns["log Pr"])
+
+    @property
+    def learning_table(self) -> pd.DataFrame:
+        """For readers: mean loss, plain trace and accuracies, a row for each width and number of
+        steps of the pre-training.
+        """
+        rows = self.table[self.table.kind != "held"]
+        names = ["share", "trace", "balanced", *ACCURACIES]
+        means = rows.groupby(["width", "steps"])[names].mean().reset_index()
+        words = {"share": "loss (% of gap)", "trace": "plain trace", "balanced": "balanced trace"}
+        return means.rename(columns={**words, **ACCURACIES})
+
+    @property
+    def slope_table(self) -> pd.DataFrame:
+        """For readers: a row for each probe, what an e-fold of the trace, the larger width and half
+        of the excess are worth, with 95 % intervals.
+        """
+        rows = {
+            word: {
+                "e-fold of the trace": with_interval(self.slope(name)),
+                "larger width": with_interval(self.wider(name)),
+                "half of the loss": with_interval(self.halved(name)),
+            }
+            for name, word in ACCURACIES.items()
+        }
+        return pd.DataFrame(rows).T.rename_axis("probe").reset_index()
+
+    @property
+    def plane(self) -> pd.DataFrame:
+        """For `draw_trace_plane`: each network at one loss against the control of its seed."""
+        control = self.traces[self.traces.change == 0].set_index("seed")
+        rows = self.traces[self.traces.change != 0].set_index("seed")
+        origin = control.loc[rows.index]
+        return pd.DataFrame(
+            {
+                "log_trace": np.log(rows.function / origin.function),
+                "points": rows.projected - origin.projected,
+                "kind": "held",
+                "strength": rows.change,
+            }
+        ).reset_index()
