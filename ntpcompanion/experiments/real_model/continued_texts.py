@@ -38,8 +38,8 @@ class ContinuationPlan:
         V, the most frequent tokens of continuations.
     length
         T, words of a sentence.
-    kept
-        beginnings of each length below T that go on, the most probable ones.
+    beginnings
+        of each length below T that go on at most, the most probable ones.
     sampled
         continuations of each text that the frequencies are of.
     source, start
@@ -54,7 +54,7 @@ class ContinuationPlan:
     texts: Annotated[tuple[str, ...], Length(2)]
     words: Size
     length: Annotated[int, Range(2)]
-    kept: Size
+    beginnings: Size
     sampled: Size = 256
     source: str = "smollm2"
     start: str | None = None
@@ -71,7 +71,7 @@ class ContinuationPlan:
             if path:
                 save_checkpoint(path, state)
         language = Continuations(state["prefixes"].to(device), state["joint"].to(device))
-        return ContinuedTexts(language, tuple(state["vocabulary"]), state["kept"])
+        return ContinuedTexts(language, tuple(state["vocabulary"]), state["coverage"])
 
     def _path(self) -> Path | None:
         if self.source not in PACKAGED:
@@ -100,24 +100,24 @@ class ContinuationPlan:
         )
         words = torch.tensor(ordinary)[chosen.cpu()]
         reader = WordModel(model, words, loaded.bos)
-        language, kept = enumerate_continuations(reader, texts, self.length, self.kept)
+        language, coverage = enumerate_continuations(reader, texts, self.length, self.beginnings)
         return {
             "prefixes": language.prefixes.cpu(),
             "joint": language.joint.cpu().float(),
             "vocabulary": [tokenizer.decode([int(word)]) for word in words],
-            "kept": kept,
+            "coverage": coverage,
         }
 
 
 @dataclass(frozen=True, eq=False)
 class ContinuedTexts:
-    """The language, its words as text, and the probability that a continuation of these words
-    begins with one of its beginnings.
+    """The language, its words as text, and the probability that a continuation in these words has
+    one of its beginnings.
     """
 
     language: Continuations
     vocabulary: tuple[str, ...]
-    kept: float
+    coverage: float
 
     def spelled(self, tokens: Int[Tensor, "n length"]) -> list[str]:
         """Sentences as text."""

@@ -4,6 +4,7 @@ width come with better features?
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated
@@ -39,6 +40,8 @@ TASK = 1  # the key of the only task: which text does the sentence follow?
 class Plan(experiment.Plan):
     """Networks of one shape that learn the continuations of some texts, for several lengths of
     their pre-training; each is then held at chosen traces.
+
+    `changes` hold 0, the control, or nothing; `suite` has the `places` (1,), for the one task.
     """
 
     language: ContinuationPlan
@@ -98,7 +101,7 @@ class Result(experiment.Result):
     networks: tuple[LearnedNetwork, ...]
     vocabulary: Annotated[tuple[str, ...], Field(description="(V,), as text")]
     sentences: Annotated[tuple[str, ...], Field(description="twenty of the language, as text")]
-    kept: Annotated[float, Field(description="probability of the beginnings that were kept")]
+    coverage: Annotated[float, Field(description="probability of the beginnings that go on")]
     gaps: Annotated[ContextGaps, Field(description="what the context is worth, exact")]
     chance: Annotated[float, Field(description="accuracy of the best constant guess")]
     bayes: Annotated[float, Field(description="accuracy of the exact posterior")]
@@ -149,7 +152,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     >>> short = TrainingPlan(20, 32, weight_decay=0.0)
     >>> probe = ConvergedProbe(dims=4, draws=1, shots=20, subsets=1, ridges=(0.01,))
     >>> plan = real_downstream.Plan(
-    ...     language=ContinuationPlan(texts, words=10, length=3, kept=50, sampled=8),
+    ...     language=ContinuationPlan(texts, words=10, length=3, beginnings=50, sampled=8),
     ...     shape=TransformerSize(8, 1, 2), training=short, steps=(10, 20),
     ...     held=HeldTracePlan(short, corrected_every=5, flattened_every=5), changes=(0.0, 0.5),
     ...     seeds=(0,), suite=SuitePlan((1,), (60, 60), 100, inputs=60, labels=1, probe=probe),
@@ -164,31 +167,23 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     shape = plan.shape.for_sentences(language.vocab_size, language.length)
     suite = draw_text_suite(language, plan.suite, plan.suite_seed)
     untrained = initial_stack(shape, seeds, device, deviation=0.1)
-    none = [0.0] * len(seeds)
-    networks = _measured(store, "untrained", 0, Arm("untrained", none, seeds, untrained), suite)
+    start = Arm("untrained", [0.0] * len(seeds), seeds, untrained)
+    networks = _measured(store, "untrained", 0, start, suite)
     for steps in plan.steps:
-        training = replace(plan.training, steps=steps)
-
-        def pretrained(training: TrainingPlan = training) -> Iterator[Arm]:
-            stack = trained_stack(untrained, training, language, seeds, PRETRAINING, labels="exact")
-            yield Arm("pretrained", none, seeds, stack, Measured.ALL)
-
-        (arm,) = store.arms(f"pretrained-{steps}", shape, device.type, pretrained)
-        networks += _measured(store, f"pretrained-{steps}", steps, arm, suite)
+        name, make = f"pretrained-{steps}", partial(_pretrained, plan, steps, untrained, language)
+        (arm,) = store.arms(name, shape, device.type, make)
+        networks += _measured(store, name, steps, arm, suite)
         if plan.changes:
-
-            def held(start: Stack = arm.stack) -> Iterator[Arm]:
-                yield _held(plan, start, language, suite)
-
-            (arm,) = store.arms(f"held-{steps}", shape, device.type, held)
-            networks += _measured(store, f"held-{steps}", steps, arm, suite)
+            name, make = f"held-{steps}", partial(_held, plan, arm.stack, language, suite)
+            (arm,) = store.arms(name, shape, device.type, make)
+            networks += _measured(store, name, steps, arm, suite)
     task = suite.tasks[TASK]
     drawn = language.sample(20, torch_stream(plan.suite_seed, "sentences to show", device))
     return Result(
         networks=tuple(networks),
         vocabulary=texts.vocabulary,
         sentences=tuple(texts.spelled(drawn)),
-        kept=texts.kept,
+        coverage=texts.coverage,
         gaps=exact_gaps(language),
         chance=float(task.test_posterior.mean(0).max()),
         bayes=task.bayes.value,
@@ -241,12 +236,18 @@ def draw_text_suite(language: Continuations, plan: SuitePlan, seed: int) -> Stud
     )
 
 
-def _held(plan: Plan, start: Stack, language: Continuations, suite: StudySuite) -> Arm:
+def _pretrained(plan: Plan, steps: int, untrained: Stack, language: Continuations) -> Iterator[Arm]:
+    training, seeds = replace(plan.training, steps=steps), list(plan.seeds)
+    stack = trained_stack(untrained, training, language, seeds, PRETRAINING, labels="exact")
+    yield Arm("pretrained", [0.0] * len(seeds), seeds, stack, Measured.ALL)
+
+
+def _held(plan: Plan, start: Stack, language: Continuations, suite: StudySuite) -> Iterator[Arm]:
     rows = list(range(len(plan.seeds))) * len(plan.changes)
     changes, seeds = (list(x) for x in zip(*product(plan.changes, plan.seeds), strict=True))
     inputs = suite.test.tokens[: plan.flattened], suite.test.positions[: plan.flattened]
     *_, state = hold_trace(start.take(rows), plan.held, language, changes, seeds, *inputs)
-    return Arm("held", changes, seeds, state.stack.take(range(len(rows))), Measured.ALL)
+    yield Arm("held", changes, seeds, state.stack.take(range(len(rows))), Measured.ALL)
 
 
 def _measured(

@@ -174,7 +174,7 @@ def enumerate_continuations(
     reader: WordModel,
     texts: Sequence[Sequence[int]],
     length: Size,
-    kept: Size,
+    beginnings: Size,
     *,
     chunk: Size = 256,
 ) -> tuple[Continuations, float]:
@@ -188,16 +188,15 @@ def enumerate_continuations(
         K sequences of tokens, each at least one; all equally probable.
     length
         T, words of a continuation, at least 2.
-    kept
-        at each length below T only so many beginnings go on, the most probable ones on average
-        over texts.
+    beginnings
+        at each length below T at most so many go on, the most probable ones on average over texts.
     chunk
         how many strings the model reads at one time.
 
     Returns
     -------
     Continuations and float
-        the language given that a sentence begins with what was kept, and the probability of that.
+        the language given that a sentence has one of the beginnings, and the probability of that.
 
     Raises
     ------
@@ -206,8 +205,8 @@ def enumerate_continuations(
 
     Notes
     -----
-    Strings share what the model reads of their common beginnings. It reads about K · kept tokens
-    for each length; K V² for three words if `kept` does not bound them.
+    Strings share what the model reads of their common beginnings, so that it reads little more than
+    K · beginnings tokens for each length.
     """
     require(len(texts) and all(len(text) for text in texts), "`texts` must hold tokens, each.")
     require(length > 1, f"`length` must be at least 2, got {length}.")
@@ -217,7 +216,7 @@ def enumerate_continuations(
     log_p = torch.stack([log_p[0, -1:, :words] for log_p, _ in pasts])
     for _ in range(length - 1):
         mixture = log_p.logsumexp(0).flatten()
-        best = mixture.topk(min(kept, len(mixture))).indices.sort().values
+        best = mixture.topk(min(beginnings, len(mixture))).indices.sort().values
         strings = torch.cat([strings[best // words], (best % words)[:, None]], 1)
         before = log_p.flatten(1)[:, best]
         after = torch.stack([_after(reader, past, strings, chunk) for _, past in pasts])

@@ -20,7 +20,7 @@ SHORT = {"steps": 20, "batch_size": 32, "weight_decay": 0.0, "learning_rate": 0.
 @pytest.fixture(scope="module")
 def right(model_text):
     """A plan on a model of 12 tokens that knows the words of its text."""
-    language = {"texts": ["a b", "b a a"], "words": 5, "length": 3, "kept": 25, "sampled": 40}
+    language = {"texts": ["a b", "b a a"], "words": 5, "length": 3, "beginnings": 25, "sampled": 40}
     sizes = {"places": [1], "examples": [300, 300], "sentences": 400, "inputs": 300, "labels": 1}
     heads = {"epochs": 2, "batch_size": 50}
     return {
@@ -71,7 +71,7 @@ def test_the_references_are_those_of_the_language(right, measurements):
     """Against the enumeration of all sentences, and the sum over them."""
     texts = Plan.from_json(right).language.build()
     language = texts.language
-    assert texts.kept == measurements.kept == pytest.approx(1)
+    assert texts.coverage == measurements.coverage == pytest.approx(1)
     assert texts.vocabulary == measurements.vocabulary
     gaps = exact_gaps(language)
     assert gaps.floor == pytest.approx(exact_entropy_floor(language, [3]).per_sentence)
@@ -143,4 +143,6 @@ def test_a_packaged_model_is_read_once(right, tmp_path, monkeypatch):
     assert torch.equal(again.language.joint, first.language.joint)
     assert again.vocabulary == first.vocabulary
     with pytest.raises(ValueError, match="another plan or language"):
-        Plan.from_json({**right, "language": {**right["language"], "kept": 3}}).language.build()
+        Plan.from_json(
+            {**right, "language": {**right["language"], "beginnings": 3}}
+        ).language.build()

@@ -40,8 +40,8 @@ def scored(reader):
 
 
 def test_all_continuations(reader, scored):
-    language, kept = enumerate_continuations(reader, TEXTS, 3, 16, chunk=5)
-    assert kept == pytest.approx(1)
+    language, coverage = enumerate_continuations(reader, TEXTS, 3, 16, chunk=5)
+    assert coverage == pytest.approx(1)
     assert isinstance(language, Language)
     assert language.vocab_size == 4
     assert language.length == 3
@@ -51,12 +51,12 @@ def test_all_continuations(reader, scored):
     )
 
 
-def test_what_is_kept_is_the_most_probable(reader, scored):
+def test_beginnings_are_the_most_probable(reader, scored):
     pairs = scored.mean(0).view(16, 4).sum(1)
     best = pairs.argsort(descending=True)[:5].sort().values
-    language, kept = enumerate_continuations(reader, TEXTS, 3, 5)
+    language, coverage = enumerate_continuations(reader, TEXTS, 3, 5)
     assert (language.prefixes @ torch.tensor([4, 1])).tolist() == best.tolist()
-    assert kept == pytest.approx(float(pairs[best].sum()), rel=1e-5)
+    assert coverage == pytest.approx(float(pairs[best].sum()), rel=1e-5)
     other = next(number for number in range(16) if number not in best.tolist())
     assert language.log_prob(EVERY[4 * other : 4 * other + 1]).tolist() == [-torch.inf]
     left = (scored.mean(0).view(16, 4)[best] / pairs[best].sum()).flatten()
