@@ -1,6 +1,6 @@
 """Networks on a real model's language at one loss: what a trace, or width, is worth downstream."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,7 +23,7 @@ ACCURACIES = {
 TRACES = ("trace", "balanced", "function", "median")
 
 
-def network_table(networks: Iterable[LearnedNetwork], gap: float) -> pd.DataFrame:
+def network_table(networks: Sequence[LearnedNetwork], gap: float) -> pd.DataFrame:
     """A row for each network: kind, change, steps, seed and width; `share`, the excess loss in per
     cent of `gap`; traces; accuracies in points.
     """
@@ -122,8 +122,8 @@ class RealDownstreamEffects:
         networks at several traces.
     """
 
-    narrow: Iterable[Any]
-    wide: Iterable[Any]
+    narrow: Sequence[Any]
+    wide: Sequence[Any]
 
     @cached_property
     def results(self) -> list[Result]:
@@ -188,6 +188,41 @@ class RealDownstreamEffects:
         rows = self.of("pretrained", self.widths[0])
         longest = rows[rows.steps == rows.steps.max()]
         return mean_effect(longest[probe] - 100 * self.results[0].columns["log Pr"])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Numbers of the text: of the language, the loss at which networks are compared, how far
+        their traces are apart, and what the task needs.
+        """
+        result, language = self.results[0], self.narrow[0].plan.language
+        flat, sharp = (self.trace_change(change) for change in (min, max))
+        untrained = self.of("untrained", self.widths[0])
+        return {
+            "first_text": language.texts[0],
+            "words": language.words,
+            "sentences": language.words * language.beginnings,
+            "coverage": 100 * result.coverage,
+            "floor": result.gaps.floor,
+            "position": result.gaps.position,
+            "gap": result.gaps.learnable_gap,
+            "bayes": 100 * result.bayes,
+            "chance": 100 * result.chance,
+            "table_accuracy": 100 * result.columns["log Pr"],
+            "words_accuracy": 100 * result.columns["words"],
+            "flat": with_interval(flat),
+            "sharp": with_interval(sharp),
+            "held_level": self.traces.share.mean(),
+            "width_level": self.sizes.share.mean(),
+            "untrained": untrained.projected.mean(),
+            **{f"halved_{probe}": with_interval(self.halved(probe)) for probe in ACCURACIES},
+        }
+
+    def trace_change(self, side: Callable[[pd.Series], float]) -> Effect:
+        """By how many e-folds the trace of the function differs at one loss from the control of the
+        seed, for the smallest or largest change (`side` is min or max).
+        """
+        values = self.traces.set_index(["change", "seed"]).function
+        return paired_effect(*(np.log(values[end]) for end in (side(self.traces.change), 0.0)))
 
     @property
     def learning_table(self) -> pd.DataFrame:

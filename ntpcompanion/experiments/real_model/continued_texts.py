@@ -11,7 +11,7 @@ import torch
 from jaxtyping import Int
 from torch import Tensor
 
-from ntpcompanion.checks import Device, Length, Range, Size, checked
+from ntpcompanion.checks import Device, Length, Range, Size, checked, need
 from ntpcompanion.experiments.real_model.model_text import load
 from ntpcompanion.languages.pretrained.continuations import (
     Continuations,
@@ -26,7 +26,7 @@ from ntpcompanion.randomness import torch_stream
 
 
 @dataclass(frozen=True)
-@checked
+@checked(need("texts", "len(set(texts)) == len(texts)", "be different"))
 class ContinuationPlan:
     """The first words that a pretrained model writes after each of some texts.
 
@@ -48,11 +48,11 @@ class ContinuationPlan:
     Raises
     ------
     ValueError
-        a number out of its range, fewer than two texts.
+        a number out of its range, fewer than two texts, a text twice.
     """
 
     texts: Annotated[tuple[str, ...], Length(2)]
-    words: Size
+    words: Annotated[int, Range(2)]
     length: Annotated[int, Range(2)]
     beginnings: Size
     sampled: Size = 256

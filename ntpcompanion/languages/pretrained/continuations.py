@@ -169,7 +169,13 @@ class Continuations:
         return tokens
 
 
-@checked
+@checked(
+    need(
+        "texts",
+        "max(map(len, texts), default=0) + length <= reader.positions + 1",
+        "leave room for {length} words in the {reader.positions} positions of the model",
+    )
+)
 def enumerate_continuations(
     reader: WordModel,
     texts: Sequence[Sequence[int]],
@@ -201,7 +207,7 @@ def enumerate_continuations(
     Raises
     ------
     ValueError
-        no text, an empty one, a number out of range.
+        no text, an empty one, one that is too long for the model, a number out of range.
 
     Notes
     -----

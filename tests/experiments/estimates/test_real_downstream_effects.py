@@ -1,3 +1,5 @@
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -6,10 +8,12 @@ from ntpcompanion.experiments.estimates.real_downstream_effects import (
     ACCURACIES,
     RealDownstreamEffects,
     at_one_loss,
-    network_table,
 )
-from ntpcompanion.experiments.real_model.real_downstream import LearnedNetwork
+from ntpcompanion.experiments.real_model.continued_texts import ContinuationPlan
+from ntpcompanion.experiments.real_model.real_downstream import LearnedNetwork, Result
 from ntpcompanion.experiments.same_loss.study_results import StudyModel, TaskAccuracies
+from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
+from ntpcompanion.recorded import Run
 
 SEEDS = range(6)
 
@@ -29,28 +33,46 @@ def network(kind, seed, *, width=32, change=0.0, steps=100, shift=0.0):
     return LearnedNetwork(model=model, steps=steps, **traces)
 
 
+def run_of(networks):
+    """A run with these networks, of a language whose learnable gap is 2 nats."""
+    result = Result(
+        networks=networks,
+        vocabulary=("a", "b"),
+        sentences=("ab",),
+        coverage=0.9,
+        gaps=ContextGaps(1.0, 0.0, 3.0, 3.0, 1.5, 0.0),
+        chance=0.2,
+        bayes=0.8,
+        columns={"log Pr": 0.7, "words": 0.6},
+        device="cpu",
+    )
+    language = ContinuationPlan(("a", "b"), words=2, length=2, beginnings=2)
+    return Run(SimpleNamespace(language=language), result)
+
+
 @pytest.fixture(scope="module")
-def table():
+def effects():
     held = [
         network("held", seed, change=change, steps=steps)
         for seed in SEEDS
         for change in (-0.4, 0.0, 0.6)
         for steps in (100, 200, 400)
     ]
-    sizes = [
-        network("pretrained", seed, width=width, steps=steps, shift=0.01 * (width > 32))
-        for seed in SEEDS
+    sizes = {
+        width: [
+            network("pretrained", seed, width=width, steps=steps, shift=0.01 * (width > 32))
+            for seed in SEEDS
+            for steps in (100, 200, 400)
+        ]
         for width in (32, 64)
-        for steps in (100, 200, 400)
-    ]
-    return network_table([*held, *sizes], gap=2.0)
+    }
+    start = [network("untrained", seed, steps=1) for seed in SEEDS]
+    return RealDownstreamEffects([run_of((*start, *sizes[32], *held))], [run_of(sizes[64])])
 
 
 @pytest.fixture(scope="module")
-def effects(table):
-    found = RealDownstreamEffects([], [])
-    found.__dict__["table"] = table
-    return found
+def table(effects):
+    return effects.table
 
 
 def test_losses_of_a_seed_are_equal(table):
@@ -74,6 +96,21 @@ def test_planted_effects_come_out(effects):
     assert effects.wider("trace").mean == pytest.approx(-np.log(2), abs=1e-9)
     assert effects.slope("tuned").mean == pytest.approx(0, abs=1e-9)
     assert effects.widths == (32, 64)
+    assert effects.trace_change(min).mean == pytest.approx(-0.4)
+    assert effects.trace_change(max).mean == pytest.approx(0.6)
+    ends = [100 * (0.7 - 0.02 * np.log2(0.04 * np.exp(0.05 * seed))) - 70 for seed in SEEDS]
+    assert effects.beyond_table().mean == pytest.approx(np.mean(ends))
+
+
+def test_numbers_of_the_text(effects):
+    summary = effects.summary
+    assert summary["sentences"] == 4
+    assert summary["gap"] == 2
+    assert summary["halved_projected"].startswith("+2.00")
+    flat = effects.of("held").query("change < 0 and steps == 400")
+    assert summary["held_level"] == pytest.approx(flat.share.mean())
+    longest = effects.of("pretrained").query("steps == 400 and width == 32")
+    assert summary["width_level"] == pytest.approx(longest.share.mean())
 
 
 def test_tables_for_readers(effects):
@@ -81,7 +118,8 @@ def test_tables_for_readers(effects):
     assert effects.slope_table.iloc[0, 1].startswith("−3.00")
     learned = effects.learning_table
     assert learned[["width", "steps"]].to_numpy().tolist() == [
-        [width, steps] for width in (32, 64) for steps in (100, 200, 400)
+        [32, 1],
+        *([width, steps] for width in (32, 64) for steps in (100, 200, 400)),
     ]
     sharp = effects.plane[effects.plane.strength == 0.6]
     assert sharp.log_trace.to_numpy() == pytest.approx(0.6)

@@ -132,6 +132,20 @@ def test_a_plan_that_does_not_fit(right, wrong, message):
         Plan.from_json({**right, **wrong})
 
 
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"texts": ["a b", "a b"]}, "`texts` must be different"),
+        ({"words": 1}, "`words` must be at least 2, got 1"),
+        ({"length": 1}, "`length` must be at least 2, got 1"),
+        ({"texts": ["a b"]}, "`texts`"),
+    ],
+)
+def test_a_language_that_is_not_one(right, wrong, message):
+    with pytest.raises(ValueError, match=message):
+        Plan.from_json({**right, "language": {**right["language"], **wrong}})
+
+
 def test_a_packaged_model_is_read_once(right, tmp_path, monkeypatch):
     """The language of a model of a package is enumerated once, and never taken for another's."""
     plan = Plan.from_json(right).language

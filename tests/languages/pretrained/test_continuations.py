@@ -143,3 +143,7 @@ def test_wrong_calls(reader):
         enumerate_continuations(reader, [[0], []], 3, 5)
     with pytest.raises(ValueError, match="`length` must be at least 2, got 1"):
         enumerate_continuations(reader, [[0]], 1, 5)
+    long = r"`texts` must leave room for 3 words in the 16 positions of the model"
+    with pytest.raises(ValueError, match=long):
+        enumerate_continuations(reader, [[0] * 15], 3, 5)
+    assert enumerate_continuations(reader, [[0] * 14], 3, 5)[1] > 0
