@@ -117,52 +117,67 @@ class RealDownstreamEffects:
 
     Fields
     ------
-    narrow, wide
-        runs of records of `real_downstream`, of two widths and the same seeds; the first ones hold
-        networks at several traces.
+    first, again
+        runs of `real_downstream` with narrow networks that are held at several traces: the first
+        ones, and those of other seeds, another test set and other examples.
+    wide
+        runs with the seeds and examples of the first ones, and wider networks.
     """
 
-    narrow: Sequence[Any]
+    first: Sequence[Any]
+    again: Sequence[Any]
     wide: Sequence[Any]
 
     @cached_property
     def results(self) -> list[Result]:
         """Of all runs; the language is that of the first one."""
-        return [run.result for run in (*self.narrow, *self.wide)]
+        return [run.result for run in (*self.first, *self.again, *self.wide)]
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """As `network_table`."""
-        networks = [network for result in self.results for network in result.networks]
-        return network_table(networks, self.results[0].gaps.learnable_gap)
+        """As `network_table`, with the `suite` of examples: 1 of the second run, 0 of others."""
+        gap = self.results[0].gaps.learnable_gap
+        tables = [
+            network_table(run.result.networks, gap).assign(suite=suite)
+            for suite, runs in enumerate([(*self.first, *self.wide), self.again])
+            for run in runs
+        ]
+        return pd.concat(tables, ignore_index=True)
 
-    def of(self, kind: str, width: int | None = None) -> pd.DataFrame:
-        """The networks of a kind, all or those of one width."""
-        rows = self.table[self.table.kind == kind]
-        return rows if width is None else rows[rows.width == width]
+    def of(self, kind: str, suite: int = 0) -> pd.DataFrame:
+        """The networks of a kind, of the runs with one suite of examples."""
+        return self.table[(self.table.kind == kind) & (self.table.suite == suite)]
 
     @property
     def widths(self) -> tuple[int, int]:
         """The smaller and the larger one."""
-        small, *_, large = sorted(self.table.width.unique())
+        small, large = sorted(self.table.width.unique())
         return int(small), int(large)
 
     @cached_property
     def traces(self) -> pd.DataFrame:
-        """Narrow networks held at several traces, at one loss."""
-        return at_one_loss(self.of("held"), "change")
+        """The second run's networks at several traces, at one loss."""
+        return at_one_loss(self.of("held", suite=1), "change")
+
+    @cached_property
+    def first_traces(self) -> pd.DataFrame:
+        """The first run's without the controls, some of which end below the level at every length
+        of their pre-training.
+        """
+        held = self.of("held")
+        return at_one_loss(held[held.change != 0], "change")
 
     @cached_property
     def sizes(self) -> pd.DataFrame:
         """Networks of two widths that only the loss has trained, at one loss."""
         return at_one_loss(self.of("pretrained"), "width")
 
-    def slope(self, probe: str, trace: str = "function") -> Effect:
-        """Points for each e-fold of a trace at one loss, within seeds."""
-        x, y = (
-            self.traces.pivot(index="seed", columns="change", values=name)
-            for name in (trace, probe)
-        )
+    def slope(self, probe: str, traces: pd.DataFrame | None = None) -> Effect:
+        """Points for each e-fold of the trace of the function at one loss, within seeds, of
+        `traces`, by default those of the second run.
+        """
+        rows = self.traces if traces is None else traces
+        x, y = (rows.pivot(index="seed", columns="change", values=n) for n in ("function", probe))
         return slope_within_seeds(np.log(x), y)
 
     def wider(self, column: str) -> Effect:
@@ -174,29 +189,38 @@ class RealDownstreamEffects:
         return paired_effect(large, small)
 
     def halved(self, probe: str) -> Effect:
-        """Points that half of the excess loss is worth: narrow networks after longer and longer
-        pre-training, within seeds.
+        """Points that half of the excess loss is worth: the second run's networks after shorter and
+        longer pre-training, within seeds.
         """
-        rows = self.of("pretrained", self.widths[0])
+        rows = self.of("pretrained", suite=1)
         x, y = (rows.pivot(index="seed", columns="steps", values=name) for name in ("share", probe))
         return slope_within_seeds(-np.log2(x), y)
 
     def beyond_table(self, probe: str = "full") -> Effect:
-        """Points by which a probe of the longest-trained narrow networks leads the same probe on
-        the logarithms of the exact conditional distributions.
+        """Points by which a probe of the first run's longest-trained networks leads the same probe
+        on the logarithms of the exact conditional distributions.
         """
-        rows = self.of("pretrained", self.widths[0])
+        rows = self.of("pretrained")
+        rows = rows[rows.width == self.widths[0]]
         longest = rows[rows.steps == rows.steps.max()]
         return mean_effect(longest[probe] - 100 * self.results[0].columns["log Pr"])
 
+    def trace_change(self, side: Callable[[pd.Series], float]) -> Effect:
+        """By how many e-folds the trace of the function differs at one loss from the control of the
+        seed, for the smallest or largest change (`side` is min or max).
+        """
+        values = self.traces.set_index(["change", "seed"]).function
+        return paired_effect(*(np.log(values[end]) for end in (side(self.traces.change), 0.0)))
+
     @property
     def summary(self) -> dict[str, Any]:
-        """Numbers of the text: of the language, the loss at which networks are compared, how far
+        """Numbers of the text: of the language, the losses at which networks are compared, how far
         their traces are apart, and what the task needs.
         """
-        result, language = self.results[0], self.narrow[0].plan.language
-        flat, sharp = (self.trace_change(change) for change in (min, max))
-        untrained = self.of("untrained", self.widths[0])
+        result, language = self.results[0], self.first[0].plan.language
+        untrained, pretrained = self.of("untrained"), self.of("pretrained")
+        longest = pretrained[pretrained.steps == pretrained.steps.max()]
+        narrow = untrained[untrained.width == self.widths[0]]
         return {
             "first_text": language.texts[0],
             "words": language.words,
@@ -209,27 +233,23 @@ class RealDownstreamEffects:
             "chance": 100 * result.chance,
             "table_accuracy": 100 * result.columns["log Pr"],
             "words_accuracy": 100 * result.columns["words"],
-            "flat": with_interval(flat),
-            "sharp": with_interval(sharp),
+            "full_accuracy": longest.full.mean(),
+            "end_level": longest.share.mean(),
+            "untrained": narrow.projected.mean(),
+            "pretrained": longest.projected.mean(),
+            "flat": with_interval(self.trace_change(min)),
+            "sharp": with_interval(self.trace_change(max)),
             "held_level": self.traces.share.mean(),
             "width_level": self.sizes.share.mean(),
-            "untrained": untrained.projected.mean(),
-            **{f"halved_{probe}": with_interval(self.halved(probe)) for probe in ACCURACIES},
+            "width_trace": with_interval(self.wider("trace")),
         }
-
-    def trace_change(self, side: Callable[[pd.Series], float]) -> Effect:
-        """By how many e-folds the trace of the function differs at one loss from the control of the
-        seed, for the smallest or largest change (`side` is min or max).
-        """
-        values = self.traces.set_index(["change", "seed"]).function
-        return paired_effect(*(np.log(values[end]) for end in (side(self.traces.change), 0.0)))
 
     @property
     def learning_table(self) -> pd.DataFrame:
-        """For readers: mean loss, plain trace and accuracies, a row for each width and number of
-        steps of the pre-training.
+        """For readers: mean loss, plain trace and accuracies of the first run and of the wider
+        networks, a row for each width and number of steps of the pre-training.
         """
-        rows = self.table[self.table.kind != "held"]
+        rows = self.table[(self.table.kind != "held") & (self.table.suite == 0)]
         names = ["share", "trace", "balanced", *ACCURACIES]
         means = rows.groupby(["width", "steps"])[names].mean().reset_index()
         words = {"share": "loss (% of gap)", "trace": "plain trace", "balanced": "balanced trace"}
@@ -243,6 +263,7 @@ class RealDownstreamEffects:
         rows = {
             word: {
                 "e-fold of the trace": with_interval(self.slope(name)),
+                "the same, first run": with_interval(self.slope(name, self.first_traces)),
                 "larger width": with_interval(self.wider(name)),
                 "half of the loss": with_interval(self.halved(name)),
             }
@@ -252,7 +273,9 @@ class RealDownstreamEffects:
 
     @property
     def plane(self) -> pd.DataFrame:
-        """For `draw_trace_plane`: each network at one loss against the control of its seed."""
+        """For `draw_trace_plane`: each of the second run's networks at one loss against the control
+        of its seed.
+        """
         control = self.traces[self.traces.change == 0].set_index("seed")
         rows = self.traces[self.traces.change != 0].set_index("seed")
         origin = control.loc[rows.index]
