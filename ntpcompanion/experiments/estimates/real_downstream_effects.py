@@ -73,7 +73,7 @@ def at_one_loss(table: pd.DataFrame, arm: str) -> pd.DataFrame:
     Raises
     ------
     ValueError
-        an arm whose losses lie all below the level of its seed.
+        an arm of one training, or whose losses lie all below the level of its seed.
 
     Examples
     --------
@@ -92,6 +92,10 @@ def at_one_loss(table: pd.DataFrame, arm: str) -> pd.DataFrame:
         level = group.groupby(arm).share.min().max()
         for value, networks in group.groupby(arm):
             ordered = networks.sort_values("share")
+            if len(ordered) < 2:
+                raise ValueError(
+                    f"`table` must have two trainings for `{arm}` = {value} of seed {seed}, got 1."
+                )
             if ordered.share.iloc[-1] < level:
                 raise ValueError(
                     f"`table`: the losses with `{arm}` = {value} of seed {seed} are at most "
@@ -242,6 +246,12 @@ class RealDownstreamEffects:
             "held_level": self.traces.share.mean(),
             "width_level": self.sizes.share.mean(),
             "width_trace": with_interval(self.wider("trace")),
+            **{f"slope_{name}": with_interval(self.slope(name)) for name in ACCURACIES},
+            **{f"wider_{name}": with_interval(self.wider(name)) for name in ACCURACIES},
+            **{
+                f"first_{name}": with_interval(self.slope(name, self.first_traces))
+                for name in ACCURACIES
+            },
         }
 
     @property

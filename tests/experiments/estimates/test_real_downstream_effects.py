@@ -68,11 +68,9 @@ def effects():
     }
     start = [network("untrained", seed, steps=1) for seed in SEEDS]
     narrow = run_of((*start, *sizes[32], *held))
-    first = run_of(
-        row
-        for row in narrow.result.networks
-        if row.model.kind != "held" or row.model.strength or row.steps == 400
-    )
+    others = [row for row in narrow.result.networks if row not in held or row.model.strength]
+    longer = [network("held", seed, steps=steps) for seed in SEEDS for steps in (400, 800)]
+    first = run_of([*others, *longer])
     return RealDownstreamEffects([first], [narrow], [run_of(sizes[64])])
 
 
@@ -138,6 +136,9 @@ def test_tables_for_readers(effects):
 def test_losses_that_do_not_meet(effects):
     with pytest.raises(ValueError, match=r"`change` = 0.0 of seed 0 are at most 2.00 % of the"):
         at_one_loss(effects.of("held"), "change")
+    one = effects.of("held").query("steps == 400")
+    with pytest.raises(ValueError, match=r"two trainings for `change` = -0.4 of seed 0, got 1"):
+        at_one_loss(one, "change")
     table = pd.DataFrame({"change": [0, 0, 1], "seed": 3, "share": [1.0, 2.0, 4.0]})
     with pytest.raises(ValueError, match=r"`change` = 0 of seed 3 are at most 2.00 % of the gap"):
         at_one_loss(table, "change")
