@@ -49,6 +49,14 @@ class ContinuationPlan:
     ------
     ValueError
         a number out of its range, fewer than two texts, a text twice.
+
+    Examples
+    --------
+    >>> from ntpcompanion.experiments import ContinuationPlan
+    >>> texts = ("The king had three sons.", "The rice must boil for a while.")
+    >>> plan = ContinuationPlan(texts, words=100, length=4, beginnings=5000)
+    >>> plan.build().language.length  # doctest: +SKIP
+    4
     """
 
     texts: Annotated[tuple[str, ...], Length(2)]
