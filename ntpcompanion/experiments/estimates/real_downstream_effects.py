@@ -243,6 +243,9 @@ class RealDownstreamEffects:
             "pretrained": longest.projected.mean(),
             "flat": with_interval(self.trace_change(min)),
             "sharp": with_interval(self.trace_change(max)),
+            "ends_projected": with_interval(
+                self.slope("projected", self.traces[self.traces.change != 0])
+            ),
             "held_level": self.traces.share.mean(),
             "width_level": self.sizes.share.mean(),
             "width_trace": with_interval(self.wider("trace")),
