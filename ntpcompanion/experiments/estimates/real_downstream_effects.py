@@ -176,17 +176,27 @@ class RealDownstreamEffects:
         """Networks of two widths that only the loss has trained, at one loss."""
         return at_one_loss(self.of("pretrained"), "width")
 
-    def slope(self, probe: str, traces: pd.DataFrame | None = None) -> Effect:
-        """Points for each e-fold of the trace of the function at one loss, within seeds, of
-        `traces`, by default those of the second run.
+    @cached_property
+    def longest(self) -> pd.DataFrame:
+        """The second run's networks at several traces after the longest pre-training, whose losses
+        are not equal.
+        """
+        return self.of("held", suite=1).query("steps == steps.max()")
+
+    def slope(
+        self, probe: str, traces: pd.DataFrame | None = None, trace: str = "function"
+    ) -> Effect:
+        """Points for each e-fold of a trace, within seeds, of `traces`, by default those of the
+        second run at one loss.
         """
         rows = self.traces if traces is None else traces
-        x, y = (rows.pivot(index="seed", columns="change", values=n) for n in ("function", probe))
+        x, y = (rows.pivot(index="seed", columns="change", values=name) for name in (trace, probe))
         return slope_within_seeds(np.log(x), y)
 
-    def wider(self, column: str) -> Effect:
-        """What the larger width changes at one loss: points, or e-folds of a trace."""
-        values = self.sizes.pivot(index="seed", columns="width", values=column)
+    def wider(self, column: str, sizes: pd.DataFrame | None = None) -> Effect:
+        """What the larger width changes: points, or e-folds of a trace; by default at one loss."""
+        rows = self.sizes if sizes is None else sizes
+        values = rows.pivot(index="seed", columns="width", values=column)
         small, large = (values[width].to_numpy(float) for width in self.widths)
         if column in TRACES:
             small, large = np.log(small), np.log(large)
@@ -235,21 +245,28 @@ class RealDownstreamEffects:
             "gap": result.gaps.learnable_gap,
             "bayes": 100 * result.bayes,
             "chance": 100 * result.chance,
-            "table_accuracy": 100 * result.columns["log Pr"],
+            "table_accuracy": 100 * result.columns["Pr"],
+            "log_accuracy": 100 * result.columns["log Pr"],
             "words_accuracy": 100 * result.columns["words"],
             "full_accuracy": longest.full.mean(),
             "end_level": longest.share.mean(),
+            "end_nats": longest.share.mean() * result.gaps.learnable_gap / 100,
+            "neighbours": result.gaps.neighbours_gap,
             "untrained": narrow.projected.mean(),
             "pretrained": longest.projected.mean(),
             "flat": with_interval(self.trace_change(min)),
             "sharp": with_interval(self.trace_change(max)),
-            "ends_projected": with_interval(
-                self.slope("projected", self.traces[self.traces.change != 0])
-            ),
+            "after_projected": with_interval(self.slope("projected", self.longest)),
+            "untrained_wider": with_interval(self.wider("full", untrained)),
             "held_level": self.traces.share.mean(),
             "width_level": self.sizes.share.mean(),
             "width_trace": with_interval(self.wider("trace")),
+            "width_balanced": with_interval(self.wider("balanced")),
             **{f"slope_{name}": with_interval(self.slope(name)) for name in ACCURACIES},
+            **{
+                f"median_{name}": with_interval(self.slope(name, trace="median"))
+                for name in ACCURACIES
+            },
             **{f"wider_{name}": with_interval(self.wider(name)) for name in ACCURACIES},
             **{
                 f"first_{name}": with_interval(self.slope(name, self.first_traces))
@@ -270,14 +287,17 @@ class RealDownstreamEffects:
 
     @property
     def slope_table(self) -> pd.DataFrame:
-        """For readers: a row for each probe, what an e-fold of the trace, the larger width and half
+        """For readers: a row for each probe, slopes in the trace at one loss, by the trace of the
+        median input, after the same steps and of the first run; and what the larger width and half
         of the excess are worth, with 95 % intervals.
         """
         rows = {
             word: {
-                "e-fold of the trace": with_interval(self.slope(name)),
-                "the same, first run": with_interval(self.slope(name, self.first_traces)),
-                "larger width": with_interval(self.wider(name)),
+                "one loss": with_interval(self.slope(name)),
+                "by the median input": with_interval(self.slope(name, trace="median")),
+                "same steps": with_interval(self.slope(name, self.longest)),
+                "first run": with_interval(self.slope(name, self.first_traces)),
+                "twice the width": with_interval(self.wider(name)),
                 "half of the loss": with_interval(self.halved(name)),
             }
             for name, word in ACCURACIES.items()

@@ -43,7 +43,7 @@ def run_of(networks):
         gaps=ContextGaps(1.0, 0.0, 3.0, 3.0, 1.5, 0.0),
         chance=0.2,
         bayes=0.8,
-        columns={"log Pr": 0.7, "words": 0.6},
+        columns={"Pr": 0.65, "log Pr": 0.7, "words": 0.6},
         device="cpu",
     )
     language = ContinuationPlan(("a", "b"), words=2, length=2, beginnings=2)
@@ -101,9 +101,16 @@ def test_planted_effects_come_out(effects):
         assert effects.wider(probe).mean == pytest.approx(1, abs=1e-9)
     assert effects.wider("trace").mean == pytest.approx(-np.log(2), abs=1e-9)
     assert effects.slope("tuned").mean == pytest.approx(0, abs=1e-9)
+    assert effects.slope("full", trace="median").mean == pytest.approx(-3, abs=1e-9)
+    # after the same steps the flatter networks also have 1.3 times the excess
+    x, y = np.array([-0.4, 0.0, 0.6]), np.array([1.2 - 2 * np.log2(1.3), 0.0, -1.8])
+    line = np.polynomial.Polynomial.fit(x, y, 1).convert().coef[1]
+    assert effects.slope("full", effects.longest).mean == pytest.approx(line)
     assert effects.widths == (32, 64)
     assert effects.trace_change(min).mean == pytest.approx(-0.4)
     assert effects.trace_change(max).mean == pytest.approx(0.6)
+    same = effects.of("pretrained").query("steps == 400")
+    assert effects.wider("full", same).mean == pytest.approx(1)
     ends = [100 * (0.7 - 0.02 * np.log2(0.04 * np.exp(0.05 * seed))) - 70 for seed in SEEDS]
     assert effects.beyond_table().mean == pytest.approx(np.mean(ends))
 
