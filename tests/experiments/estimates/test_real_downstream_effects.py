@@ -66,12 +66,15 @@ def effects():
         ]
         for width in (32, 64)
     }
-    start = [network("untrained", seed, steps=1) for seed in SEEDS]
-    narrow = run_of((*start, *sizes[32], *held))
+    start = {
+        width: [network("untrained", seed, width=width, steps=1) for seed in SEEDS]
+        for width in (32, 64)
+    }
+    narrow = run_of((*start[32], *sizes[32], *held))
     others = [row for row in narrow.result.networks if row not in held or row.model.strength]
     longer = [network("held", seed, steps=steps) for seed in SEEDS for steps in (400, 800)]
     first = run_of([*others, *longer])
-    return RealDownstreamEffects([first], [narrow], [run_of(sizes[64])])
+    return RealDownstreamEffects([first], [narrow], [run_of((*start[64], *sizes[64]))])
 
 
 @pytest.fixture(scope="module")
@@ -121,6 +124,7 @@ def test_numbers_of_the_text(effects):
     assert summary["gap"] == 2
     assert summary["flat"].startswith("−0.40")
     assert summary["width_trace"].startswith("−0.69")
+    assert summary["untrained_wider"].startswith("+0.00")
     flat = effects.of("held", suite=1).query("change < 0 and steps == 400")
     assert summary["held_level"] == pytest.approx(flat.share.mean())
     longest = effects.of("pretrained").query("steps == 400 and width == 32")
@@ -132,8 +136,7 @@ def test_tables_for_readers(effects):
     assert effects.slope_table.iloc[0, 1].startswith("−3.00")
     learned = effects.learning_table
     assert learned[["width", "steps"]].to_numpy().tolist() == [
-        [32, 1],
-        *([width, steps] for width in (32, 64) for steps in (100, 200, 400)),
+        [width, steps] for width in (32, 64) for steps in (1, 100, 200, 400)
     ]
     sharp = effects.plane[effects.plane.strength == 0.6]
     assert sharp.log_trace.to_numpy() == pytest.approx(0.6)
