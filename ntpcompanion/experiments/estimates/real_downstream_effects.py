@@ -228,7 +228,7 @@ class RealDownstreamEffects:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """Numbers of the text: of the language, the losses at which networks are compared, how far
+        """Numbers of the text, on the language, the losses at which networks are compared, how far
         their traces are apart, and what the task needs.
         """
         result, language = self.results[0], self.first[0].plan.language
@@ -276,8 +276,8 @@ class RealDownstreamEffects:
 
     @property
     def learning_table(self) -> pd.DataFrame:
-        """For readers: mean loss, plain trace and accuracies of the first run and of the wider
-        networks, a row for each width and number of steps of the pre-training.
+        """The mean loss, traces and accuracies of the first run and of the wider networks, a row for
+        each width and number of steps of the pre-training.
         """
         rows = self.table[(self.table.kind != "held") & (self.table.suite == 0)]
         names = ["share", "trace", "balanced", *ACCURACIES]
@@ -287,9 +287,9 @@ class RealDownstreamEffects:
 
     @property
     def slope_table(self) -> pd.DataFrame:
-        """For readers: a row for each probe, slopes in the trace at one loss, by the trace of the
-        median input, after the same steps and of the first run; and what the larger width and half
-        of the excess are worth, with 95 % intervals.
+        """A row for each probe, with slopes in the trace at one loss, by the median input, after the
+        same steps and of the first run; and what the larger width and half of the excess are worth,
+        with 95 % intervals.
         """
         rows = {
             word: {
