@@ -276,8 +276,8 @@ class RealDownstreamEffects:
 
     @property
     def learning_table(self) -> pd.DataFrame:
-        """The mean loss, traces and accuracies of the first run and of the wider networks, a row for
-        each width and number of steps of the pre-training.
+        """Mean loss, traces and accuracies of the first run and of the wider networks, a row for each
+        width and number of steps of the pre-training.
         """
         rows = self.table[(self.table.kind != "held") & (self.table.suite == 0)]
         names = ["share", "trace", "balanced", *ACCURACIES]
