@@ -276,7 +276,7 @@ class RealDownstreamEffects:
 
     @property
     def learning_table(self) -> pd.DataFrame:
-        """Mean loss, traces and accuracies of the first run and of the wider networks, a row for each
+        """Mean loss, traces and accuracies of the first run and of wider networks, a row for each
         width and number of steps of the pre-training.
         """
         rows = self.table[(self.table.kind != "held") & (self.table.suite == 0)]
@@ -287,9 +287,9 @@ class RealDownstreamEffects:
 
     @property
     def slope_table(self) -> pd.DataFrame:
-        """A row for each probe, with slopes in the trace at one loss, by the median input, after the
-        same steps and of the first run; and what the larger width and half of the excess are worth,
-        with 95 % intervals.
+        """A row for each probe with slopes in the trace (at one loss, by the median input, after
+        the same steps, of the first run) and what the larger width and half of the excess are
+        worth, all with 95 % intervals.
         """
         rows = {
             word: {
