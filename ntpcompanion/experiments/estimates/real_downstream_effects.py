@@ -8,46 +8,39 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntpcompanion.experiments.real_model.real_downstream import TASK, LearnedNetwork, Result
+from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.estimates.held_effects import OWN_PROBES
+from ntpcompanion.experiments.estimates.recorded_studies import keyed
+from ntpcompanion.experiments.estimates.trace_effects import PROBES
+from ntpcompanion.experiments.real_model.real_downstream import LearnedNetwork, Result
+from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss.study_evidence import with_interval
+from ntpcompanion.experiments.same_loss.study_table import TRACES, study_table
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect, slope_within_seeds
 
-ACCURACIES = {
-    "projected": "64 columns",
-    "full": "all columns",
-    "few_shot": "400 examples",
-    "masked": "masked words",
-    "heads": "paper's head",
-    "tuned": "fine-tuned",
+ACCURACIES = PROBES | OWN_PROBES
+# columns of `RealDownstreamEffects.by_probe`, and what readers see above them
+EFFECTS = {
+    "slope": "one loss",
+    "median": "by the median input",
+    "after": "same steps",
+    "first": "first run",
+    "wider": "twice the width",
+    "halved": "half of the loss",
 }
-TRACES = ("trace", "balanced", "function", "median")
 
 
 def network_table(networks: Sequence[LearnedNetwork], gap: float) -> pd.DataFrame:
-    """A row for each network: kind, change, steps, seed and width; `share`, the excess loss in per
-    cent of `gap`; traces; accuracies in points.
+    """A row for each network: as `study_table`, its strength under `change`, with the columns
+    steps, function, median and largest; networks that differ in their steps only stay apart.
     """
-    rows = []
-    for network in networks:
-        model = network.model
-        task = model.tasks[TASK]
-        rows.append(
-            {
-                "kind": model.kind,
-                "change": model.strength,
-                "steps": network.steps,
-                "seed": model.seed,
-                "width": model.width,
-                "share": 100 * model.excess / gap,
-                "trace": model.trace,
-                "balanced": model.balanced,
-                "function": network.function,
-                "median": network.median,
-                "largest": network.largest,
-                **{name: 100 * (getattr(task, name) or np.nan) for name in ACCURACIES},
-            }
-        )
-    return pd.DataFrame(rows).astype({"function": float, "median": float, "largest": float})
+    models = [
+        study_table([downstream.Result(models=(one.model,), references={}, device="cpu")], gap)
+        for one in networks
+    ]
+    beside = experiment.table_of(networks).drop(columns="model").astype(float)
+    table = pd.concat([pd.concat(models, ignore_index=True), beside], axis=1)
+    return table.rename(columns={"strength": "change"}).astype({"steps": int})
 
 
 def at_one_loss(table: pd.DataFrame, arm: str) -> pd.DataFrame:
@@ -132,15 +125,16 @@ class RealDownstreamEffects:
     again: Sequence[Any]
     wide: Sequence[Any]
 
-    @cached_property
-    def results(self) -> list[Result]:
-        """Of all runs; the language is that of the first one."""
-        return [run.result for run in (*self.first, *self.again, *self.wide)]
+    @property
+    def result(self) -> Result:
+        """With the language, which all runs share, and the references of the first run's task."""
+        result: Result = self.first[0].result
+        return result
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """As `network_table`, with the `suite` of examples: 1 of the second run, 0 of others."""
-        gap = self.results[0].gaps.learnable_gap
+        gap = self.result.gaps.learnable_gap
         tables = [
             network_table(run.result.networks, gap).assign(suite=suite)
             for suite, runs in enumerate([(*self.first, *self.wide), self.again])
@@ -183,6 +177,11 @@ class RealDownstreamEffects:
         """
         return self.of("held", suite=1).query("steps == steps.max()")
 
+    @property
+    def trained(self) -> pd.DataFrame:
+        """The first run's networks after the longest pre-training, not held at a trace."""
+        return self.of("pretrained").query("width == width.min()").query("steps == steps.max()")
+
     def slope(
         self, probe: str, traces: pd.DataFrame | None = None, trace: str = "function"
     ) -> Effect:
@@ -214,10 +213,7 @@ class RealDownstreamEffects:
         """Points by which a probe of the first run's longest-trained networks leads the same probe
         on the logarithms of the exact conditional distributions.
         """
-        rows = self.of("pretrained")
-        rows = rows[rows.width == self.widths[0]]
-        longest = rows[rows.steps == rows.steps.max()]
-        return mean_effect(longest[probe] - 100 * self.results[0].columns["log Pr"])
+        return mean_effect(self.trained[probe] - 100 * self.result.columns["log Pr"])
 
     def trace_change(self, side: Callable[[pd.Series], float]) -> Effect:
         """By how many e-folds the trace of the function differs at one loss from the control of the
@@ -231,9 +227,8 @@ class RealDownstreamEffects:
         """Numbers of the text, on the language, the losses at which networks are compared, how far
         their traces are apart, and what the task needs.
         """
-        result, language = self.results[0], self.first[0].plan.language
-        untrained, pretrained = self.of("untrained"), self.of("pretrained")
-        longest = pretrained[pretrained.steps == pretrained.steps.max()]
+        result, language = self.result, self.first[0].plan.language
+        untrained = self.of("untrained")
         narrow = untrained[untrained.width == self.widths[0]]
         return {
             "first_text": language.texts[0],
@@ -243,35 +238,25 @@ class RealDownstreamEffects:
             "floor": result.gaps.floor,
             "position": result.gaps.position,
             "gap": result.gaps.learnable_gap,
+            "neighbours": result.gaps.neighbours_gap,
             "bayes": 100 * result.bayes,
             "chance": 100 * result.chance,
             "table_accuracy": 100 * result.columns["Pr"],
             "log_accuracy": 100 * result.columns["log Pr"],
             "words_accuracy": 100 * result.columns["words"],
-            "full_accuracy": longest.full.mean(),
-            "end_level": longest.share.mean(),
-            "end_nats": longest.share.mean() * result.gaps.learnable_gap / 100,
-            "neighbours": result.gaps.neighbours_gap,
+            "full_accuracy": self.trained.full.mean(),
+            "end_level": self.trained.share.mean(),
+            "end_nats": self.trained.excess.mean(),
             "untrained": narrow.projected.mean(),
-            "pretrained": longest.projected.mean(),
+            "pretrained": self.trained.projected.mean(),
             "flat": with_interval(self.trace_change(min)),
             "sharp": with_interval(self.trace_change(max)),
-            "after_projected": with_interval(self.slope("projected", self.longest)),
             "untrained_wider": with_interval(self.wider("full", untrained)),
             "held_level": self.traces.share.mean(),
             "width_level": self.sizes.share.mean(),
             "width_trace": with_interval(self.wider("trace")),
             "width_balanced": with_interval(self.wider("balanced")),
-            **{f"slope_{name}": with_interval(self.slope(name)) for name in ACCURACIES},
-            **{
-                f"median_{name}": with_interval(self.slope(name, trace="median"))
-                for name in ACCURACIES
-            },
-            **{f"wider_{name}": with_interval(self.wider(name)) for name in ACCURACIES},
-            **{
-                f"first_{name}": with_interval(self.slope(name, self.first_traces))
-                for name in ACCURACIES
-            },
+            **keyed(self.by_probe.map(with_interval).T, {name: f"{name}_" for name in EFFECTS}),
         }
 
     @property
@@ -285,24 +270,30 @@ class RealDownstreamEffects:
         words = {"share": "loss (% of gap)", "trace": "plain trace", "balanced": "balanced trace"}
         return means.rename(columns={**words, **ACCURACIES})
 
+    @cached_property
+    def by_probe(self) -> pd.DataFrame:
+        """An effect in points for each probe and of each of EFFECTS: slopes in the trace at one
+        loss, in that of the median input, after the same steps and of the first run; the larger
+        width; half of the excess.
+        """
+        effects = {
+            name: (
+                self.slope(name),
+                self.slope(name, trace="median"),
+                self.slope(name, self.longest),
+                self.slope(name, self.first_traces),
+                self.wider(name),
+                self.halved(name),
+            )
+            for name in ACCURACIES
+        }
+        return pd.DataFrame.from_dict(effects, orient="index", columns=[*EFFECTS])
+
     @property
     def slope_table(self) -> pd.DataFrame:
-        """A row for each probe with slopes in the trace (at one loss, by the median input, after
-        the same steps, of the first run) and what the larger width and half of the excess are
-        worth, all with 95 % intervals.
-        """
-        rows = {
-            word: {
-                "one loss": with_interval(self.slope(name)),
-                "by the median input": with_interval(self.slope(name, trace="median")),
-                "same steps": with_interval(self.slope(name, self.longest)),
-                "first run": with_interval(self.slope(name, self.first_traces)),
-                "twice the width": with_interval(self.wider(name)),
-                "half of the loss": with_interval(self.halved(name)),
-            }
-            for name, word in ACCURACIES.items()
-        }
-        return pd.DataFrame(rows).T.rename_axis("probe").reset_index()
+        """`by_probe` for readers, with 95 % intervals."""
+        shown = self.by_probe.map(with_interval).rename(index=ACCURACIES, columns=EFFECTS)
+        return shown.rename_axis("probe").reset_index()
 
     @property
     def plane(self) -> pd.DataFrame:

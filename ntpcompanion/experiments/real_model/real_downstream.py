@@ -141,7 +141,8 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     -----
     Longer pre-training gives a smaller loss at the same schedule, so that networks of different
     traces or widths can be compared at one loss and all of them annealed: see `at_one_loss`. The
-    first run enumerates the language: with SmolLM2, 200 words and eight texts in ten minutes.
+    first run enumerates the language: with SmolLM2, 200 words and eight texts in a quarter of an
+    hour on two cores.
 
     Examples
     --------

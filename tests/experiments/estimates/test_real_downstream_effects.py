@@ -29,7 +29,9 @@ def network(kind, seed, *, width=32, change=0.0, steps=100, shift=0.0):
     kinds = {name: accuracy for name in ("full", "projected", "few_shot")}
     task = TaskAccuracies(**kinds, gradient_norm=1e-6, masked=accuracy, heads=accuracy, tuned=0.8)
     model = StudyModel(kind, change, seed, width, excess, 1e-4, plain, plain, {1: task})
-    traces = {"function": function, "median": function, "largest": 0.01} if kind == "held" else {}
+    traces = (
+        {"function": function, "median": function**0.5, "largest": 0.01} if kind == "held" else {}
+    )
     return LearnedNetwork(model=model, steps=steps, **traces)
 
 
@@ -104,7 +106,7 @@ def test_planted_effects_come_out(effects):
         assert effects.wider(probe).mean == pytest.approx(1, abs=1e-9)
     assert effects.wider("trace").mean == pytest.approx(-np.log(2), abs=1e-9)
     assert effects.slope("tuned").mean == pytest.approx(0, abs=1e-9)
-    assert effects.slope("full", trace="median").mean == pytest.approx(-3, abs=1e-9)
+    assert effects.slope("full", trace="median").mean == pytest.approx(-6, abs=1e-9)
     # after the same steps the flatter networks also have 1.3 times the excess
     x, y = np.array([-0.4, 0.0, 0.6]), np.array([1.2 - 2 * np.log2(1.3), 0.0, -1.8])
     line = np.polynomial.Polynomial.fit(x, y, 1).convert().coef[1]
@@ -133,7 +135,11 @@ def test_numbers_of_the_text(effects):
 
 def test_tables_for_readers(effects):
     assert effects.slope_table.probe.tolist() == list(ACCURACIES.values())
-    assert effects.slope_table.iloc[0, 1].startswith("−3.00")
+    first = effects.slope_table.set_index("probe").loc["64 columns"].str.partition(" ")[0]
+    assert first["one loss"] == first["first run"] == "−3.00"
+    assert first["by the median input"] == "−6.00"
+    assert (first["twice the width"], first["half of the loss"]) == ("+1.00", "+2.00")
+    assert effects.summary["after_full"].startswith(first["same steps"])
     learned = effects.learning_table
     assert learned[["width", "steps"]].to_numpy().tolist() == [
         [width, steps] for width in (32, 64) for steps in (1, 100, 200, 400)
