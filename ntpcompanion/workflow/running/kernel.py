@@ -3,6 +3,7 @@ the start-up files of the user, the environment and the machine. It is copied to
 a run and imports nothing of the project.
 """
 
+import atexit
 import os
 import shutil
 import sys
@@ -50,6 +51,8 @@ def peak_memory() -> int:
 
 
 def main() -> None:
+    # the last function at exit: to take the modules apart lasts a second with PyTorch
+    atexit.register(os._exit, 0)
     end_with_runner()
     for name in FOR_PEOPLE:
         sys.modules[name] = None  # type: ignore[assignment]  # as if it were not installed

@@ -4,6 +4,7 @@ It is copied to the start folder of the task and imports nothing of the project 
 which `targets` has looked at before.
 """
 
+import atexit
 import importlib
 import inspect
 import json
@@ -22,6 +23,7 @@ def main(job_file: str) -> None:
     """Run the task of a job: the `module` of an experiment, a `point`, the folder `checkpoint` and
     the file for its `answer`. No answer: it was killed.
     """
+    atexit.register(_end)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     # a terminal sends Ctrl-C to all processes: the command answers for them. Not SIG_IGN, which
     # what this process starts would inherit
@@ -34,6 +36,13 @@ def main(job_file: str) -> None:
     last = threading.Timer(GRACE, os._exit, [0])
     last.daemon = True
     last.start()
+
+
+def _end() -> None:
+    """The last function at exit: to take the modules apart lasts a second with PyTorch."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
 
 
 def _end_with_parent() -> None:

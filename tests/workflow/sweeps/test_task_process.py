@@ -15,13 +15,15 @@ from tests.waiting import ended, wait_for
 
 MODULE = "toypkg.experiments.several"
 SEVERAL = """
-import os, pathlib, sys, time
+import atexit, os, pathlib, sys, time
 
 FILES = ("words.txt",)
 STATE = []
 
 def run(plan, checkpoint):
     STATE.append(plan.n)
+    if plan.n == 1:
+        atexit.register(print, "at exit")
     if plan.n == 2:
         os.kill(os.getpid(), 9)
     if plan.n == 3:
@@ -59,11 +61,12 @@ def several(importable):
     return run
 
 
-def test_each_task_begins_with_fresh_modules(several):
+def test_each_task_begins_with_fresh_modules_and_ends_with_what_it_has_planned(several, capfd):
     for known in ([], ["step"]):
         done = several(1)
         assert done["result"] == {"value": [1, known]}
         assert (done["notes"], list(done["read"])) == ([], ["words.txt"])
+        assert capfd.readouterr().out == "at exit\n"
     assert [path.name for path in Path("_build/records/several").iterdir()] == ["task"]
 
 
