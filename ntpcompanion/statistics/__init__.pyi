@@ -1,6 +1,7 @@
 from .effects import mean_effect as mean_effect
 from .effects import paired_effect as paired_effect
 from .effects import slope_within_seeds as slope_within_seeds
+from .effects import crossed_effect as crossed_effect
 from .power import verdict_on as verdict_on
 from .power import seeds_needed as seeds_needed
 from .success_rates import count_successes as count_successes

@@ -177,6 +177,51 @@ def slopes_of_seeds(
     return np.asarray((centred * up).sum(1) / (centred**2).sum(1))
 
 
+@checked
+def crossed_effect(
+    values: Annotated[
+        ArrayLike,
+        Shape("seeds suites"),
+        Is(lambda x: min(np.shape(x)) > 1, "hold at least two seeds and two suites"),
+    ],
+) -> Effect:
+    """The mean of a number of each seed that several test suites measure, for other seeds *and*
+    suites.
+
+    Its variance is the sum of those of the mean over seeds and of the mean over suites, which is at
+    least that of the model seed + suite + error; as in Welch's test, degrees of freedom are
+    Satterthwaite's.
+
+    Parameters
+    ----------
+    values
+        (seeds, suites): one number of each seed, such as a slope, as each suite measures it.
+
+    Returns
+    -------
+    Effect
+        with the degrees of freedom, rounded down, plus one as `replicates`.
+
+    Raises
+    ------
+    ValueError
+        fewer than two seeds or suites, or a number that is not finite.
+
+    Examples
+    --------
+    >>> from ntpcompanion.statistics import crossed_effect
+    >>> effect = crossed_effect([[1, 2], [2, 3], [0, 1], [1, 2]])
+    >>> effect.mean, round(effect.stderr, 3), effect.replicates
+    (1.5, 0.645, 3)
+    """
+    table = as_array("values", values)
+    seeds, suites = table.shape
+    parts = table.mean(1).var(ddof=1) / seeds, table.mean(0).var(ddof=1) / suites
+    of_squares = parts[0] ** 2 / (seeds - 1) + parts[1] ** 2 / (suites - 1)
+    freedom = sum(parts) ** 2 / of_squares if of_squares else min(seeds, suites) - 1
+    return estimate(table.mean(), sum(parts) ** 0.5, int(freedom) + 1)
+
+
 def _over_seeds(values: np.ndarray) -> Effect:
     sd = float(values.std(ddof=1))
     return Effect(float(values.mean()), sd / len(values) ** 0.5, len(values), sd)

@@ -3,6 +3,7 @@ import pytest
 from scipy import stats
 
 from ntpcompanion.statistics.effects import (
+    crossed_effect,
     mean_effect,
     paired_effect,
     slope_within_seeds,
@@ -70,6 +71,7 @@ def test_differences_between_seeds_do_not_enter_a_slope(rng):
         (lambda: paired_effect([1.0, 2.0], [2.0]), r"`before` must be a vector .* shape \(2\)"),
         (lambda: paired_effect([1.0, np.nan], [2.0, 1.0]), "`after` holds nan"),
         (lambda: slope_within_seeds([[1.0, 2.0]], [[1.0, 2.0]]), "`x` must hold at least two"),
+        (lambda: crossed_effect(np.eye(3, 1)), "`values` must hold at least two seeds and two"),
         (lambda: slope_within_seeds(np.eye(2, 3), np.ones((2, 2))), "`y` must be a matrix"),
         (
             lambda: slope_within_seeds([[1, 2], [3, 3]], [[1, 2], [1, 2]]),
@@ -87,3 +89,25 @@ def test_a_mean_is_that_of_students_test(rng):
     found, test = mean_effect(values), stats.ttest_1samp(values, 0).confidence_interval(0.95)
     assert found.interval == pytest.approx((test.low, test.high))
     assert found == paired_effect(values, np.zeros(6))
+
+
+def test_a_crossed_effect_covers_the_mean_over_other_seeds_and_suites(rng):
+    """Of 2,000 tables of seed + suite + error with mean 0, at least 94 % of the intervals hold it,
+    whichever of the three is large.
+    """
+    for scales in ((1, 0.1, 1), (0.1, 1, 1), (1, 1, 0)):
+        of_seed, of_suite, error = (
+            scale * rng.normal(size=(2000, *shape))
+            for scale, shape in zip(scales, [(6, 1), (1, 3), (6, 3)], strict=True)
+        )
+        ends = [crossed_effect(table).interval for table in of_seed + of_suite + error]
+        assert np.mean([low < 0 < high for low, high in ends]) > 0.94
+
+
+def test_equal_suites_leave_the_error_over_seeds(rng):
+    values = rng.normal(size=6)
+    found, over_seeds = crossed_effect(np.stack([values] * 3, 1)), mean_effect(values)
+    assert found.interval == pytest.approx(over_seeds.interval)
+    assert found.replicates == 6
+    still = crossed_effect(np.ones((4, 2)))
+    assert (still.mean, still.stderr, still.replicates) == (1, 0, 2)

@@ -13,7 +13,7 @@ from .equal_loss_effects import EqualLossEffects as EqualLossEffects
 from .real_model_effects import CollapseEffects as CollapseEffects
 from .real_model_effects import RealModelEffects as RealModelEffects
 from .real_downstream_effects import RealDownstreamEffects as RealDownstreamEffects
-from .real_downstream_effects import at_one_loss as at_one_loss
+from .floor_effects import FloorEffects as FloorEffects
 from .real_flatness_effects import RealFlatnessEffects as RealFlatnessEffects
 from .real_model_effects import example_table as example_table
 from .real_model_effects import live_table as live_table

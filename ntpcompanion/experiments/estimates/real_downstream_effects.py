@@ -71,7 +71,7 @@ def at_one_loss(table: pd.DataFrame, arm: str) -> pd.DataFrame:
     Examples
     --------
     >>> import pandas as pd
-    >>> from ntpcompanion.experiments.estimates import at_one_loss
+    >>> from ntpcompanion.experiments.estimates.real_downstream_effects import at_one_loss
     >>> table = pd.DataFrame({
     ...     "change": [0, 0, 1, 1], "seed": 0, "share": [4.0, 1.0, 8.0, 2.0],
     ...     "trace": [10.0, 10.0, 20.0, 20.0], "projected": [60.0, 62.0, 50.0, 55.0],

@@ -1,0 +1,148 @@
+"""Networks near the least loss of a real model's language: what a trace is worth downstream, over
+seeds and test suites.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ntpcompanion.experiments.estimates.real_downstream_effects import ACCURACIES, network_table
+from ntpcompanion.experiments.estimates.recorded_studies import keyed
+from ntpcompanion.experiments.real_model.real_downstream import Result
+from ntpcompanion.experiments.same_loss.study_evidence import with_interval
+from ntpcompanion.experiments.same_loss.study_table import TRACES
+from ntpcompanion.statistics.effects import Effect, crossed_effect, mean_effect, slopes_of_seeds
+
+SHOWN = ("projected", "masked", "heads")  # accuracies of a table with a row for each change
+# columns of `FloorEffects.by_probe`, and what readers see above them
+FLOOR_EFFECTS = {
+    "slope": "seeds and suites",
+    "seeds": "seeds alone",
+    "median": "by the median input",
+    "sharper": "without the flattest",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FloorEffects:
+    """Estimates over seeds and test suites, for networks near the least loss.
+
+    Fields
+    ------
+    runs
+        of `real_downstream` with one length of the pre-training: every suite measures the networks
+        of all seeds.
+    """
+
+    runs: Sequence[Any]
+
+    @property
+    def result(self) -> Result:
+        """With the language."""
+        result: Result = self.runs[0].result
+        return result
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """As `network_table`, with the `suite` of each row."""
+        gap = self.result.gaps.learnable_gap
+        tables = [
+            network_table(run.result.networks, gap).assign(suite=run.plan.suite_seed)
+            for run in self.runs
+        ]
+        return pd.concat(tables, ignore_index=True)
+
+    @property
+    def held(self) -> pd.DataFrame:
+        """The networks at chosen traces."""
+        return self.table[self.table.kind == "held"]
+
+    def by_suite(self, column: str, rows: pd.DataFrame) -> dict[int, pd.DataFrame]:
+        """For each suite a column of some networks: a row for each seed, a column for each change;
+        logarithms of traces.
+        """
+        tables = {
+            int(suite): of_suite.pivot(index="seed", columns="change", values=column)
+            for suite, of_suite in rows.groupby("suite")
+        }
+        return {suite: np.log(x) if column in TRACES else x for suite, x in tables.items()}
+
+    def slopes(
+        self, probe: str, trace: str = "function", rows: pd.DataFrame | None = None
+    ) -> pd.DataFrame:
+        """Points for each e-fold of a trace, of each seed by each suite; by default of all held
+        networks.
+        """
+        x, y = (self.by_suite(name, self.held if rows is None else rows) for name in (trace, probe))
+        return pd.DataFrame({suite: slopes_of_seeds(x[suite], y[suite]) for suite in x})
+
+    def slope(self, probe: str) -> Effect:
+        """Points for each e-fold of the trace of the function, over seeds and suites."""
+        return crossed_effect(self.slopes(probe))
+
+    def change(self, column: str, change: float) -> Effect:
+        """What differs between the networks with a change of the trace and the controls: e-folds of
+        a trace, or points.
+        """
+        tables = self.by_suite(column, self.held)
+        return crossed_effect(
+            pd.DataFrame({suite: x[change] - x[0] for suite, x in tables.items()})
+        )
+
+    @cached_property
+    def by_probe(self) -> pd.DataFrame:
+        """The slope in the trace for each probe, in the ways of FLOOR_EFFECTS."""
+        sharper = self.held[self.held.change > self.held.change.min()]
+        effects = {
+            name: (
+                self.slope(name),
+                mean_effect(self.slopes(name).mean(axis=1)),
+                crossed_effect(self.slopes(name, "median")),
+                crossed_effect(self.slopes(name, rows=sharper)),
+            )
+            for name in ACCURACIES
+        }
+        return pd.DataFrame.from_dict(effects, orient="index", columns=[*FLOOR_EFFECTS])
+
+    @property
+    def slope_table(self) -> pd.DataFrame:
+        """`by_probe` for readers, with 95 % intervals."""
+        shown = self.by_probe.map(with_interval).rename(index=ACCURACIES, columns=FLOOR_EFFECTS)
+        return shown.rename_axis("probe").reset_index()
+
+    @property
+    def change_table(self) -> pd.DataFrame:
+        """Mean loss at each change of the trace, and what differs there from the controls, with
+        95 % intervals.
+        """
+        loss = self.held.groupby("change")[["excess", "share"]].mean()
+        words = {"function": "trace (e-folds)", **{name: ACCURACIES[name] for name in SHOWN}}
+        effects = {
+            word: {change: with_interval(self.change(name, change)) for change in loss.index}
+            for name, word in words.items()
+        }
+        named = loss.rename(columns={"excess": "loss (nats)", "share": "loss (% of gap)"})
+        return pd.concat([named, pd.DataFrame(effects)], axis=1).rename_axis("asked").reset_index()
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Numbers of the text, on the language, what is left of the loss, and the slopes."""
+        result, held = self.result, self.held
+        trained = self.table[self.table.kind == "pretrained"]
+        return {
+            "floor_words": self.runs[0].plan.language.words,
+            "floor_gap": result.gaps.learnable_gap,
+            "floor_bayes": 100 * result.bayes,
+            "floor_chance": 100 * result.chance,
+            "floor_nats": trained.excess.mean(),
+            "floor_most": held.groupby("change").excess.mean().max(),
+            "floor_level": trained.projected.mean(),
+            "floor_untrained": self.table[self.table.kind == "untrained"].projected.mean(),
+            "floor_flat": with_interval(self.change("function", held.change.min())),
+            "floor_sharp": with_interval(self.change("function", held.change.max())),
+            **keyed(self.by_probe.map(with_interval).T, {n: f"floor_{n}_" for n in FLOOR_EFFECTS}),
+        }

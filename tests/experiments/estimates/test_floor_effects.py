@@ -1,0 +1,76 @@
+from dataclasses import replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from ntpcompanion.experiments.estimates.floor_effects import FloorEffects
+from ntpcompanion.recorded import Run
+from ntpcompanion.statistics.effects import mean_effect
+from tests.experiments.estimates.test_real_downstream_effects import network, run_of
+
+CHANGES = (-0.4, 0.0, 0.6)
+SEEDS = range(4)
+
+
+def run_of_suite(suite, seeds):
+    """Networks whose accuracies fall by 3 points for each e-fold of the trace, less by the suite
+    at masked words, and not at all below the control.
+    """
+    rows = [network(kind, seed) for kind in ("untrained", "pretrained") for seed in seeds]
+    for seed in seeds:
+        for change in CHANGES:
+            row = network("held", seed, change=change)
+            task = row.model.tasks[1]
+            masked = 0.5 - 0.01 * (1 + suite + seed) * change
+            few = 0.4 - 0.05 * max(change, 0)
+            model = replace(row.model, tasks={1: replace(task, masked=masked, few_shot=few)})
+            rows.append(row.model_copy(update={"model": model}))
+    run = run_of(rows)
+    return Run(SimpleNamespace(language=run.plan.language, suite_seed=suite), run.result)
+
+
+@pytest.fixture(scope="module")
+def effects():
+    pairs = [(suite, seeds) for suite in (0, 1, 2) for seeds in ((0, 1), (2, 3))]
+    return FloorEffects([run_of_suite(*pair) for pair in pairs])
+
+
+def test_planted_slopes_come_out_for_each_seed_and_suite(effects):
+    slopes = effects.slopes("masked")
+    assert slopes.to_numpy() == pytest.approx(
+        np.array([[-(1.0 + suite + seed) for suite in (0, 1, 2)] for seed in SEEDS])
+    )
+    assert list(slopes.columns) == [0, 1, 2]
+    assert effects.slope("masked").mean == pytest.approx(-3.5)
+    seeds, suites = (np.var(slopes.mean(axis=axis), ddof=1) for axis in (1, 0))
+    assert effects.slope("masked").stderr == pytest.approx((seeds / 4 + suites / 3) ** 0.5)
+
+
+def test_ways_of_a_slope(effects):
+    by_probe = effects.by_probe
+    over_seeds = mean_effect(effects.slopes("masked").mean(axis=1))
+    assert by_probe.loc["masked", "seeds"] == over_seeds
+    assert over_seeds.stderr < by_probe.loc["masked", "slope"].stderr
+    # the median is the root of the trace
+    assert by_probe.loc["masked", "median"].mean == pytest.approx(-7)
+    assert by_probe.loc["few_shot", "sharper"].mean == pytest.approx(-5)
+    assert -5 < by_probe.loc["few_shot", "slope"].mean < -2.5
+
+
+def test_changes_are_those_from_the_control_of_the_seed_and_suite(effects):
+    assert effects.change("function", 0.6).mean == pytest.approx(0.6)
+    assert effects.change("masked", -0.4).mean == pytest.approx(1.4)
+    table = effects.change_table.set_index("asked")
+    assert table.loc[0.6, "at masked words"].startswith("−2.10")
+    assert table.loc[0.0, "64 columns"] == "+0.00 [+0.00, +0.00]"
+    held = effects.held[effects.held.change == -0.4]
+    assert table.loc[-0.4, "loss (nats)"] == pytest.approx(held.excess.mean())
+
+
+def test_numbers_of_the_text(effects):
+    summary = effects.summary
+    assert summary["floor_most"] == pytest.approx(1.3 * summary["floor_nats"])
+    assert summary["floor_slope_masked"].startswith("−3.50")
+    assert summary["floor_flat"].startswith("−0.40")
+    assert effects.slope_table.columns[1] == "seeds and suites"
