@@ -140,42 +140,13 @@ def test_contexts_of_other_tokens(tokenizer, tmp_path):
     assert f"Tokens are the {tokenizer} of the text" in about
 
 
-LATIN1 = "Größe und Übermut zählen nicht, né. " * 100
-
-
 @pytest.mark.parametrize("name", VOCABULARY)
-@pytest.mark.parametrize(
-    ("content", "sentence"),
-    [
-        (b"", r"`text` = .* is empty\."),
-        (bytes(range(256)) * 20, r"`text` = .* is not text"),
-        (LATIN1.encode("latin-1"), r"it reads as Latin-1\. Convert it: iconv -f latin1 -t utf-8"),
-        (LATIN1.encode("utf-16"), r"it is UTF-16\. Convert it: iconv -f utf-16 -t utf-8"),
-        (LATIN1.encode("utf-16le"), r"it is UTF-16LE\. Convert it: iconv -f utf-16le -t utf-8"),
-        (
-            b"to be or not " * 12 + b"to be",
-            r"has 50 words|the 50 words that are read are 4 different",
-        ),
-        (b"word", r"`text` = .* has one word"),
-        (b"word " * 5000, r"has 5,000 words, all the same"),
-    ],
-    ids=["empty", "binary", "Latin-1", "UTF-16", "UTF-16LE", "50 words", "one word", "one again"],
-)
-def test_what_is_no_text_is_a_sentence_before_a_kernel_starts(
-    name, content, sentence, tmp_path, monkeypatch
-):
-    def no_kernel(*_):
-        raise AssertionError("a kernel was started")
-
-    monkeypatch.setattr(runner, "_in_kernel", no_kernel)
+def test_a_text_that_is_too_short_is_a_sentence_of_the_first_cells(name, tmp_path):
     path = tmp_path / "mine.txt"
-    path.write_bytes(content)
+    path.write_bytes(b"to be or not " * 12 + b"to be")
     outcome = execute(name, tmp_path, text=str(path))
     assert outcome.status == "failed"
-    assert re.search(rf"^Notebook '{name}': .*{sentence}", outcome.message)
-
-
-def test_the_sizes_are_called_as_in_the_notebook(tmp_path, monkeypatch):
-    outcome = execute("ntp_svm", tmp_path, text_vocab=4000)
-    assert "`text_vocab` = 4000 does not fit `text` = 'pydoc_data.topics'" in outcome.message
-    assert "`vocab_size`" not in outcome.message
+    sentence = r"`text` = .* has 50 words|the 50 words that are read are 4 different"
+    assert re.search(
+        rf"^Notebook '{name}'.*, code cell 3: ValueError: .*{sentence}", outcome.message
+    )

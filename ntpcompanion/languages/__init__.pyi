@@ -1,5 +1,6 @@
 from .text.corpus import read_text as read_text
 from .text.segmentation import split_text as split_text
+from .text.own_text import check_text as check_text
 from .text.words import encode as encode
 from .text.counting import count_contexts as count_contexts
 from .text.counting import ContextCounts as ContextCounts

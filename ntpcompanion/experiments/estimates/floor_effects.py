@@ -61,24 +61,21 @@ class FloorEffects:
         """The networks at chosen traces."""
         return self.table[self.table.kind == "held"]
 
-    def by_suite(self, column: str, rows: pd.DataFrame) -> dict[int, pd.DataFrame]:
-        """For each suite a column of some networks: a row for each seed, a column for each change;
-        logarithms of traces.
+    def wide(self, column: str, rows: pd.DataFrame | None = None) -> pd.DataFrame:
+        """A column of some networks, by default of all held ones: a row for each seed, a column for
+        each suite and change; logarithms of traces.
         """
-        tables = {
-            int(suite): of_suite.pivot(index="seed", columns="change", values=column)
-            for suite, of_suite in rows.groupby("suite")
-        }
-        return {suite: np.log(x) if column in TRACES else x for suite, x in tables.items()}
+        table = self.held if rows is None else rows
+        values = table.pivot(index="seed", columns=["suite", "change"], values=column)
+        return values.apply(np.log) if column in TRACES else values
 
     def slopes(
         self, probe: str, trace: str = "function", rows: pd.DataFrame | None = None
     ) -> pd.DataFrame:
-        """Points for each e-fold of a trace, of each seed by each suite; by default of all held
-        networks.
-        """
-        x, y = (self.by_suite(name, self.held if rows is None else rows) for name in (trace, probe))
-        return pd.DataFrame({suite: slopes_of_seeds(x[suite], y[suite]) for suite in x})
+        """Points for each e-fold of a trace, of each seed by each suite."""
+        x, y = self.wide(trace, rows), self.wide(probe, rows)
+        suites = self.table.suite.unique()
+        return pd.DataFrame({suite: slopes_of_seeds(x[suite], y[suite]) for suite in suites})
 
     def slope(self, probe: str) -> Effect:
         """Points for each e-fold of the trace of the function, over seeds and suites."""
@@ -88,10 +85,9 @@ class FloorEffects:
         """What differs between the networks with a change of the trace and the controls: e-folds of
         a trace, or points.
         """
-        tables = self.by_suite(column, self.held)
-        return crossed_effect(
-            pd.DataFrame({suite: x[change] - x[0] for suite, x in tables.items()})
-        )
+        values = self.wide(column)
+        changed, control = (values.xs(key, axis=1, level="change") for key in (change, 0.0))
+        return crossed_effect(changed - control)
 
     @cached_property
     def by_probe(self) -> pd.DataFrame:
@@ -127,6 +123,16 @@ class FloorEffects:
         }
         named = loss.rename(columns={"excess": "loss (nats)", "share": "loss (% of gap)"})
         return pd.concat([named, pd.DataFrame(effects)], axis=1).rename_axis("asked").reset_index()
+
+    @property
+    def plane(self) -> pd.DataFrame:
+        """For `draw_trace_plane`: the networks at chosen traces against the control of their seed,
+        means over suites.
+        """
+        rows = self.held.assign(log_trace=np.log(self.held.function), points=self.held.projected)
+        means = rows.groupby(["seed", "change"])[["log_trace", "points"]].mean()
+        moved = means.sub(means.xs(0.0, level="change"), level="seed").drop(0.0, level="change")
+        return moved.reset_index().rename(columns={"change": "strength"})
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 starts.
 """
 
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -26,17 +27,37 @@ def check_text(
     context_length: int,
     num_words: int | None = None,
     num_sequences: int | None = None,
-) -> list[str]:
-    """Check a text, as `read_text` and `split_text` take it, against the sizes that a table of its
-    contexts is to have. Returns a sentence for each thing that a reader should know, though it can
-    be done: many unknown tokens, fewer sequences than asked for.
+) -> None:
+    """Check a text against the sizes that a table of its contexts is to have, and warn of what a
+    reader should know though it can be done: many unknown tokens, fewer sequences than asked for.
 
-    `vocab_size` includes the unknown token, and `context_length` is the longest. `num_words` tokens
-    are read from the beginning, all if None, and cut into `num_sequences` of `context_length` + 1.
+    Parameters
+    ----------
+    text, tokenizer
+        as `read_text` and `split_text` take them.
+    vocab_size
+        with the unknown token.
+    context_length
+        of the longest contexts, in tokens.
+    num_words
+        tokens that are read, from the beginning; None for all.
+    num_sequences
+        into which they are cut, each of `context_length` + 1 tokens; None for as many as there are.
 
-    Raises `FileNotFoundError`, `ImportError` and `ValueError` as `read_text` and `split_text`, and
-    `ValueError` for a text with fewer tokens, or fewer different ones, than asked for, one token
-    repeated, or over 90 % unknown tokens.
+    Raises
+    ------
+    FileNotFoundError, ImportError, ValueError
+        as `read_text` and `split_text`.
+    ValueError
+        fewer tokens, or fewer different ones, than asked for; one token repeated; over 90 % unknown
+        tokens.
+
+    Examples
+    --------
+    >>> from ntpcompanion.languages import check_text
+    >>> check_text("pydoc_data.topics", vocab_size=128, context_length=2, num_words=10**9)
+    Traceback (most recent call last):
+    ValueError: `text` = 'pydoc_data.topics' has ... `num_words` = 1000000000 asks for more. ...
     """
     tokens = split_text(read_text(text).content, tokenizer).tokens
     unit = tokenizer if tokenizer in TOKENIZERS else "tokens"
@@ -57,22 +78,22 @@ def check_text(
         2 <= vocab_size <= len(counts) + 1,
         f"`vocab_size` = {vocab_size} does not fit `text` = {text!r}: {kinds}.",
     )
-    sentences = _about_unknown(np.cumsum(counts) / len(used), unit, vocab_size)
+    _check_unknown(np.cumsum(counts) / len(used), unit, vocab_size)
     if num_sequences is not None and num_sequences > (cut := len(used) // (context_length + 1)):
-        sentences.append(
+        warnings.warn(
             f"`num_sequences` = {num_sequences}, but the text is cut into {cut} sequences of "
-            f"{context_length + 1} {unit}: all of them are used."
+            f"{context_length + 1} {unit}: all of them are used.",
+            stacklevel=2,
         )
-    return sentences
 
 
-def _about_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: int) -> list[str]:
-    """A sentence if most tokens are unknown; ValueError if nearly all are. `known` is the fraction
-    that is known by the number of tokens in the vocabulary.
+def _check_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: int) -> None:
+    """Warn if most tokens are unknown; ValueError if nearly all are. `known` is the fraction that
+    is known by the number of tokens in the vocabulary.
     """
     fraction = 1 - known[vocab_size - 2]
     if fraction <= WARNED_UNKNOWN:
-        return []
+        return
     enough = int(np.searchsorted(known, 1 - WARNED_UNKNOWN))
     sentence = (
         f"with `vocab_size` = {vocab_size}, {100 * fraction:.0f} % of the {unit} are unknown; "
@@ -84,7 +105,7 @@ def _about_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: in
     )
     if fraction > MAX_UNKNOWN:
         raise ValueError(f"There would be hardly a context of known tokens: {sentence}")
-    return [f"{sentence} Contexts are told apart by known tokens only."]
+    warnings.warn(f"{sentence} Contexts are told apart by known tokens only.", stacklevel=3)
 
 
 def _number(count: int, unit: str) -> str:

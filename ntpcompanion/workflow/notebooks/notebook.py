@@ -20,12 +20,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import validate
 from ntpcompanion.workflow.notebooks.cells import code_cells, tags, used_python
 from ntpcompanion.workflow.notebooks.contents import read_front_matter, toc_chapters
-from ntpcompanion.workflow.notebooks.parameters import (
-    Check,
-    Parameter,
-    parse_check,
-    parse_parameters,
-)
+from ntpcompanion.workflow.notebooks.parameters import Parameter, parse_parameters
 
 
 @dataclass(frozen=True)
@@ -99,14 +94,14 @@ class Notebook:
     @cached_property
     def settings(self) -> dict[str, list[str]]:
         """The `ntp` entry of the front matter: `inputs` (parameters that name a file, folder or
-        module), `files` (paths of files and folders), `records` (names) and `checks` (calls).
+        module), `files` (paths of files and folders) and `records` (names).
         """
         settings = _settings(self.node.metadata.get("ntp", {}), self.path)
-        stray = set(settings) - {"inputs", "files", "records", "checks"}
+        stray = set(settings) - {"inputs", "files", "records"}
         if stray:
             raise WorkflowError(
                 f"{self.path}: unknown front matter entry {sorted(stray)} under `ntp`; known: "
-                "inputs, files, records, checks."
+                "inputs, files, records."
             )
         for name in settings.get("inputs", []):
             if name not in self.parameters:
@@ -115,12 +110,6 @@ class Notebook:
                     f"parameter.{nearest(name, self.parameters)}"
                 )
         return settings
-
-    @cached_property
-    def checks(self) -> list[Check]:
-        """What is asked of the parameters before a kernel starts."""
-        listed = self.settings.get("checks", [])
-        return [parse_check(text, self.parameters, str(self.path)) for text in listed]
 
     @cached_property
     def title(self) -> str:

@@ -44,7 +44,6 @@ from ntpcompanion.workflow.running.results import (
 )
 from ntpcompanion.workflow.running.runs import (
     Run,
-    checked,
     stale_reasons,
     unused_defaults,
 )
@@ -135,7 +134,7 @@ def _bring_up_to_date(
             notify(run, "fresh", cells, cells)
             return Outcome(run, "fresh", 0.0, notes=tuple(unused_defaults(run)))
         # before the results that know the old defaults are replaced
-        notes = [*unused_defaults(run), *checked(run)]
+        notes = unused_defaults(run)
         folder = scratch / f"{run.profile}-{run.stem.name}"
         notes += _execute_one(run, folder, lambda cell: notify(run, "cell", cell, cells), lifeline)
     except (WorkflowError, OSError) as error:  # OSError: a full or read-only disk below _build

@@ -13,7 +13,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256, user_path
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.notebooks.notebook import Notebook, choose, find_notebooks
-from ntpcompanion.workflow.notebooks.parameters import resolve, run_checks
+from ntpcompanion.workflow.notebooks.parameters import resolve
 from ntpcompanion.workflow.notebooks.profiles import (
     Profiles,
     check_profile,
@@ -98,13 +98,6 @@ def chosen_runs(
         plan(project, notebook, profile, profiles, parse_overrides(notebook, overrides))
         for notebook in chosen
     ]
-
-
-def checked(run: Run) -> list[str]:
-    """What the checks that the notebook's front matter names say of the run's parameters, for its
-    user.
-    """
-    return run_checks(run.notebook.checks, [run.parameters], f"Notebook {run.notebook.name!r}")
 
 
 def unused_defaults(run: Run) -> list[str]:

@@ -56,7 +56,6 @@ def plan_sweep(
             raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by `--grid`: not both.")
         require_values(values, f"--grid {parameter}")
     points = target.points(grid_tasks(fixed, grid))
-    target.check(points)
     journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
     return Campaign(target, points, journal, retry)
 

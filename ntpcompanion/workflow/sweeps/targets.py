@@ -17,7 +17,6 @@ others.
 import dataclasses
 import importlib
 import importlib.util
-import logging
 import re
 import shutil
 from collections.abc import Callable
@@ -40,7 +39,6 @@ from ntpcompanion.workflow.notebooks.parameters import (
     literal,
     lookup,
     parse_value,
-    run_checks,
 )
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.running.execute import execute
@@ -51,7 +49,6 @@ from ntpcompanion.workflow.sweeps.executors import NotDone, Outcome
 from ntpcompanion.workflow.sweeps.task_process import project_here, run_experiment, settings_of
 
 PARTS = ("Plan", "Result", "run")
-log = logging.getLogger(__name__)
 
 
 def experiment_module(project: Project, name: str) -> str:
@@ -187,12 +184,6 @@ class NotebookTarget:
             points.append(Point(run.overrides, run.parameters, key, partial(execute_point, *named)))
         return points
 
-    def check(self, points: list[Point]) -> None:
-        variants = [point.parameters for point in points]
-        where = f"Notebook {self.notebook.name!r}"
-        for note in run_checks(self.notebook.checks, variants, where):
-            log.warning("%s: %s", self.name, note)
-
 
 @dataclass(frozen=True)
 class ExperimentTarget:
@@ -228,9 +219,6 @@ class ExperimentTarget:
             named = self.project, module, sources, settings, inputs, override
             points.append(Point(override, settled, key, partial(run_experiment, *named)))
         return points
-
-    def check(self, points: list[Point]) -> None:
-        """A plan has been checked when it was read."""
 
 
 Target = NotebookTarget | ExperimentTarget

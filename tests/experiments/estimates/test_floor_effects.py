@@ -65,6 +65,10 @@ def test_changes_are_those_from_the_control_of_the_seed_and_suite(effects):
     assert table.loc[0.6, "at masked words"].startswith("−2.10")
     assert table.loc[0.0, "64 columns"] == "+0.00 [+0.00, +0.00]"
     held = effects.held[effects.held.change == -0.4]
+    sharp = effects.plane[effects.plane.strength == 0.6]
+    assert sharp.seed.tolist() == [*SEEDS]
+    assert sharp.log_trace.to_numpy() == pytest.approx(0.6)
+    assert sharp.points.to_numpy() == pytest.approx(-1.8)
     assert table.loc[-0.4, "loss (nats)"] == pytest.approx(held.excess.mean())
 
 

@@ -1,13 +1,7 @@
-from pathlib import Path
-
-import pytest
-
 from ntpcompanion.workflow.base.files import canonical_json
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.running.execute import execute
 from ntpcompanion.workflow.running.freshness import input_files, key_parts
 from ntpcompanion.workflow.running.runs import plan
-from ntpcompanion.workflow.sweeps.sweep import read_sweep
 from tests.refusing import refused
 
 
@@ -27,52 +21,6 @@ def test_a_path_on_the_command_line_is_one_of_the_users_folder(toy, tmp_path, mo
         "words.txt": "words.txt",
         "json.decoder": "json.decoder",
     }
-
-
-CHECK = """
-
-def few(path, most):
-    from pathlib import Path
-    words = len(Path(path).read_text().split())
-    if words > most:
-        raise ValueError(f"`path` = {path!r} has {words} words, `most` is {most}.")
-    return ["`most` is just enough."] if words == most else None
-"""
-
-
-@pytest.fixture
-def limited(instant, importable):
-    """The project, whose notebook of words takes at most as many as its parameter `limit` says."""
-    (instant.project.package / "checks_of_words.py").write_text(CHECK)
-    front = 'inputs: [text], checks: ["toypkg.checks_of_words.few(path=text, most=limit)"]'
-    instant.edit("notebooks/words.md", "inputs: [text]", front)
-    instant.edit("notebooks/words.md", "seed = 0", "limit = 99  # words\nseed = 0")
-    return instant
-
-
-def test_a_check_of_the_front_matter_stops_a_run_before_its_kernel(limited):
-    with Path("words.txt").open() as file:
-        count = len(file.read().split())
-    runs = {
-        limit: limited.runs(names=["words"], overrides={"limit": limit})[0]
-        for limit in (count - 1, count, count + 1)
-    }
-    few, enough, plenty = execute(list(runs.values()), jobs=1)
-    assert (few.status, few.message) == (
-        "failed",
-        f"Notebook 'words': `text` = 'words.txt' has {count} words, `limit` is {count - 1}.",
-    )
-    assert not few.run.results.exists()
-    assert (enough.status, enough.notes) == ("done", ("`limit` is just enough.",))
-    assert (plenty.status, plenty.notes) == ("done", ())
-
-
-def test_a_sweep_is_checked_before_its_first_run(limited, caplog):
-    count = len(Path("words.txt").read_text().split())
-    assert len(read_sweep(limited.project, "words", [f"limit={count},99"]).points) == 2
-    assert caplog.messages == ["words-book: `limit` is just enough."]
-    with refused(rf"^Notebook 'words': `text` = .* `limit` is {count - 1}"):
-        read_sweep(limited.project, "words", [f"limit={count - 1},99"])
 
 
 def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):
