@@ -26,7 +26,7 @@ def refuted(**wanted):
 def linked(text):
     """Ids of the claims to whose rows a text links."""
     anchors = set(re.findall(r"ledger\.html#(row-[\w-]+)", text))
-    known = {one.row: name for name, one in judged_claims(CLAIMS, [], "book").items()}
+    known = {one.row_anchor: name for name, one in judged_claims(CLAIMS, [], "book").items()}
     assert anchors <= set(known)
     return {known[anchor] for anchor in anchors}
 

@@ -6,7 +6,7 @@ from urllib.parse import urldefrag
 import pytest
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.figures import known_widgets
+from ntpcompanion.workflow.pages.figures import known_widgets
 from tests.smoke import smoke_site
 
 pytestmark = pytest.mark.slow

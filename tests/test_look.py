@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from ntpcompanion.workflow.chapters.numbering import with_papers_numbers
+from ntpcompanion.workflow.pages.numbering import with_papers_numbers
 from ntpcompanion.workflow.site.look import ASSETS
 
 WIDTHS = (320, 390, 768, 1280)

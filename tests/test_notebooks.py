@@ -19,10 +19,9 @@ from ntpcompanion.workflow.hashing.sources import read_stub, source_hashes
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks, imported_modules
 from ntpcompanion.workflow.notebooks.profiles import read_profiles
-from ntpcompanion.workflow.results.views import read_papers
+from ntpcompanion.workflow.pages.views import read_papers
 from ntpcompanion.workflow.running.results import complaints
-from ntpcompanion.workflow.running.runs import load_executed
-from ntpcompanion.workflow.site.build_site import current_results
+from ntpcompanion.workflow.running.runs import current_results, load_executed
 from tests.smoke import smoke_runs
 from tests.sources import PACKAGE
 
@@ -66,7 +65,7 @@ def test_no_number_moved_and_every_verdict_is_as_expected(executed):
 
 def test_no_cell_of_the_book_warns(executed):
     _, runs = executed
-    said = {run.notebook.name: complaints(load_executed(run.page)) for run in runs}
+    said = {run.notebook.name: complaints(load_executed(run.executed)) for run in runs}
     assert {name: lines for name, lines in said.items() if lines} == {}
 
 

@@ -95,7 +95,7 @@ def measured(name, script, folder, **given):
     # a figure of words in another script lacks glyphs, which is told
     assert all("missing from font" in note for note in outcome.notes), outcome.notes
     result = Result.load(outcome.run.results)
-    page = nbformat.read(outcome.run.page, as_version=4)
+    page = nbformat.read(outcome.run.executed, as_version=4)
     (about,) = [
         value
         for cell in page.cells

@@ -6,12 +6,12 @@ import random
 
 import pytest
 
-from ntpcompanion.workflow.chapters.cards import Ending
-from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
-from ntpcompanion.workflow.running.runs import load_executed, stale_reasons
-from ntpcompanion.workflow.site.build_site import current_results, prepare_pages
+from ntpcompanion.workflow.pages.cards import Ending
+from ntpcompanion.workflow.pages.chapter_pages import make_page
+from ntpcompanion.workflow.running.runs import current_results, load_executed, stale_reasons
+from ntpcompanion.workflow.site.build_site import prepare_pages
 from ntpcompanion.workflow.site.marks import marks_of, site_faults
 from tests.refusing import refused
 
@@ -62,7 +62,7 @@ def test_a_flipped_bit_is_found_or_makes_no_difference(executed, suffix):
             (cell.source, cell.get("outputs"))
             for cell in make_page(
                 Ending(run.notebook, result),
-                load_executed(run.page),
+                load_executed(run.executed),
                 judged_claims(claims, result.measurements, "book"),
                 lambda name: None,
             ).cells

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ntpcompanion.workflow.base.files import write_atomically
-from ntpcompanion.workflow.results import generated
+from ntpcompanion.workflow.pages import generated
 from ntpcompanion.workflow.site import build_site as build
 from tests.drills.machine import POSIX
 from tests.toy import copied, write_claims

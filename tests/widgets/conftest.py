@@ -12,7 +12,7 @@ import nbformat
 import pytest
 
 from ntpcompanion.plots.drawing.widget import Widget
-from ntpcompanion.workflow.chapters.figures import known_widgets, load_widgets
+from ntpcompanion.workflow.pages.figures import known_widgets, load_widgets
 from ntpcompanion.workflow.site.look import ASSETS
 
 mpl.use("agg")

@@ -22,7 +22,7 @@ TYPEFACE = "Companion Sans"
 
 # Axes, text and theory. In a plain notebook these colours stand as they are, so each reads on white
 # and on black; on a page of the book each becomes a variable of the stylesheet, with one value for
-# either theme (`workflow/chapters/figures.py`).
+# either theme (`workflow/pages/figures.py`).
 INK = "#7a7a7a"
 
 _BLUE, _ORANGE, _GREEN, _VERMILION, _PINK, _BROWN, *_, _SKY = sns.color_palette(

@@ -101,7 +101,7 @@ class JudgedClaim:
         return "claim-" + self.claim.id.replace(".", "_")
 
     @property
-    def row(self) -> str:
+    def row_anchor(self) -> str:
         return self.anchor.replace("claim-", "row-", 1)
 
     @property

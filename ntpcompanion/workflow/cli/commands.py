@@ -21,7 +21,7 @@ from ntpcompanion.workflow.notebooks.profiles import check_profile
 from ntpcompanion.workflow.records.record import next_in_queue
 from ntpcompanion.workflow.running import history as running_history
 from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import chosen_runs
+from ntpcompanion.workflow.running.runs import chosen_runs, current_results
 from ntpcompanion.workflow.site import build_site as build
 from ntpcompanion.workflow.site import unchanged
 from ntpcompanion.workflow.site.render import recover_site, require_jupyter_book_1
@@ -129,7 +129,7 @@ def check(
     project = _project()
 
     def results() -> dict[str, Result]:
-        return build.current_results(chosen_runs(project, profile, (), parameter or ()))
+        return current_results(chosen_runs(project, profile, (), parameter or ()))
 
     terminal.check(project, profile, results, summary, json, update)
 
@@ -139,7 +139,7 @@ def check(
 def history(profile: options.Profile = "book") -> None:
     """Keep the values of the stored runs in book/history, to compare builds and machines."""
     project = _project()
-    results = build.current_results(chosen_runs(project, profile))
+    results = current_results(chosen_runs(project, profile))
     commit = running_history.present_commit(project)
     entry = running_history.entry_of(results, load_claims(project), profile, commit)
     path = running_history.append_entry(project, entry)

@@ -160,7 +160,7 @@ def show_beside(run: Run, book_run: Run) -> None:
     """Where a run with parameters of its own is kept, and each number that it has measured beside
     the book's; the verdicts are by what is expected of the book's parameters.
     """
-    say(f"{run.notebook.name}: {run.page}")
+    say(f"{run.notebook.name}: {run.executed}")
     claims, ours = load_claims(run.project), Result.load(run.results).measurements
     try:
         theirs = Result.load(book_run.results).measurements

@@ -178,7 +178,7 @@ def _execute_one(
     libraries = distributions_of(ran.log.modules) - set(run.project.settings.libraries)
     parts = {**parts, FILES_READ: others, LIBRARIES_USED: library_states(libraries)}
     result = _result(run, node, ran, parts, started, time.perf_counter() - began)
-    write_atomically(run.page, nbformat.writes(node))
+    write_atomically(run.executed, nbformat.writes(node))
     result.save(run.results)  # last: until it is there, the notebook above counts as stale
     notes += _keep_written_files(run, layout)
     shutil.rmtree(scratch, ignore_errors=True)

@@ -59,7 +59,8 @@ class Run:
         return f"Notebook {self.notebook.name!r} ({self.profile})"
 
     @property
-    def page(self) -> Path:
+    def executed(self) -> Path:
+        """The notebook with its outputs."""
         return self.stem.with_name(self.stem.name + ".ipynb")
 
     @property
@@ -125,7 +126,7 @@ def stale_reasons(run: Run) -> list[str]:
         return ["never run"]
     try:
         result = Result.load(run.results)
-        node = load_executed(run.page)
+        node = load_executed(run.executed)
     except WorkflowError as error:
         return [str(error)]
     if (result.notebook, result.profile) != (run.notebook.name, run.profile):
@@ -138,8 +139,24 @@ def stale_reasons(run: Run) -> list[str]:
         node, run.notebook.name
     ):
         return []
-    names = f"{run.page.name} does not match {run.results.name}"
+    names = f"{run.executed.name} does not match {run.results.name}"
     return [f"{names}: one of them was changed or half-written"]
+
+
+def current_results(runs: list[Run]) -> dict[str, Result]:
+    """The stored results of runs, by notebook, if all answer for the present sources."""
+    faults = []
+    for run in runs:
+        reasons = stale_reasons(run)
+        if reasons:
+            faults.append(f"{run.notebook.name} ({run.profile}): {'; '.join(reasons)}")
+    if faults:
+        profile = "" if runs[0].profile == "book" else f" --profile {runs[0].profile}"
+        raise WorkflowError(
+            "Stored results do not answer for the present sources. Run `ntpcompanion "
+            f"execute{profile}` first.\n" + "\n".join(faults)
+        )
+    return {run.notebook.name: Result.load(run.results) for run in runs}
 
 
 def present_parts(run: Run, result: Result) -> KeyParts:

@@ -14,34 +14,18 @@ import nbformat
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import write_atomically
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.figures import known_widgets
-from ntpcompanion.workflow.chapters.pages import make_chapter
 from ntpcompanion.workflow.checking.value_comparison import check_measured
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, page_faults
+from ntpcompanion.workflow.pages.chapter_pages import make_chapter
+from ntpcompanion.workflow.pages.figures import known_widgets
+from ntpcompanion.workflow.pages.generated import write_generated
+from ntpcompanion.workflow.pages.views import View, read_papers
 from ntpcompanion.workflow.records.record import load_record
-from ntpcompanion.workflow.results.generated import write_generated
-from ntpcompanion.workflow.results.views import View, read_papers
-from ntpcompanion.workflow.running.results import Result
-from ntpcompanion.workflow.running.runs import Run, stale_reasons
+from ntpcompanion.workflow.running.runs import Run, current_results
 from ntpcompanion.workflow.site.marks import Mark, chapter_marks, site_faults
 from ntpcompanion.workflow.site.render import publish, render
-
-
-def current_results(runs: list[Run]) -> dict[str, Result]:
-    faults = []
-    for run in runs:
-        reasons = stale_reasons(run)
-        if reasons:
-            faults.append(f"{run.notebook.name} ({run.profile}): {'; '.join(reasons)}")
-    if faults:
-        profile = "" if runs[0].profile == "book" else f" --profile {runs[0].profile}"
-        raise WorkflowError(
-            "Stored results do not answer for the present sources. Run `ntpcompanion "
-            f"execute{profile}` first.\n" + "\n".join(faults)
-        )
-    return {run.notebook.name: Result.load(run.results) for run in runs}
 
 
 class Prepared(NamedTuple):

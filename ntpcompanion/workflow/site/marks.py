@@ -108,9 +108,9 @@ def site_faults(
     for path in sorted(html.rglob("*.html")):
         page = path.relative_to(html).with_suffix("").as_posix()
         if page.startswith(CHAPTERS):
-            of_page = page_faults(_raw(path), chapters.get(page, {}))
+            of_page = mark_faults(_raw(path), chapters.get(page, {}))
         else:
-            of_page = page_faults(_raw(path), made.get(f"_{page}.md", {}), elsewhere)
+            of_page = mark_faults(_raw(path), made.get(f"_{page}.md", {}), elsewhere)
         faults += [f"{page}.html {fault}" for fault in of_page]
     return faults
 
@@ -130,7 +130,7 @@ def marks_of_text(text: str) -> Counter[Mark]:
     return sum(map(marks_of, [*_RAW.findall(text), *lines]), Counter())
 
 
-def page_faults(
+def mark_faults(
     html: str, expected: Mapping[Mark, int], elsewhere: Mapping[Mark, int] | None = None
 ) -> list[str]:
     """What is wrong with the marks of a page of the site, whose own marks are the `expected` ones:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ntpcompanion.workflow.base.tracing import state_of
-from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
+from ntpcompanion.workflow.pages.numbering import with_papers_numbers, with_their_punctuation
 from ntpcompanion.workflow.site.experiment_fields import add_fields
 
 FILE = "sources.json"  # beside the doctrees: the files that pages include, show or document

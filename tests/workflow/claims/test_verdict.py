@@ -129,7 +129,7 @@ def test_claims_never_share_an_anchor():
     one, other = (
         judge(claim_that({"at_most": 2}, id=name), "book", None) for name in ("toy.a.b", "toy.a-b")
     )
-    assert (one.anchor, one.row) == ("claim-toy_a_b", "row-toy_a_b")
+    assert (one.anchor, one.row_anchor) == ("claim-toy_a_b", "row-toy_a_b")
     assert one.anchor != other.anchor
 
 

@@ -63,7 +63,7 @@ def test_the_command_of_another_checkout_works_on_nothing(run, toy):
 
 
 def test_overrides_say_where_the_outcome_is(run, toy):
-    path = toy.runs("smoke", ["coin"], {"n": 4})[0].page
+    path = toy.runs("smoke", ["coin"], {"n": 4})[0].executed
     shown = run("execute", "coin", "--profile", "smoke", "-p", "n=4")
     assert path.name in shown
     assert path.is_file()

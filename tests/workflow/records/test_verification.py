@@ -5,8 +5,8 @@ import pytest
 
 from ntpcompanion.workflow.base.files import read_sealed, write_sealed
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters.cards import Banner
-from ntpcompanion.workflow.chapters.templating import render
+from ntpcompanion.workflow.pages.cards import Banner
+from ntpcompanion.workflow.pages.templating import fill
 from ntpcompanion.workflow.records import making
 from ntpcompanion.workflow.records.making import make_record, verify_record
 from ntpcompanion.workflow.records.record import load_record
@@ -39,7 +39,7 @@ def made(made_once, tmp_path, monkeypatch):
 
 
 def shown(toy):
-    return render("record.html", Banner(load_record(toy.project, "halves")))
+    return fill("record.html", Banner(load_record(toy.project, "halves")))
 
 
 def test_a_record_survives_a_change_of_the_code_that_moves_no_number(made):

@@ -35,7 +35,7 @@ def test_a_run_leaves_a_clean_notebook_and_its_results(executed):
     assert result.parameters == {"n": 1000, "seed": 0}
     assert result.peak_memory > 2**24
     assert len(result.cell_seconds) == 2
-    node = nbformat.read(run.page, as_version=4)
+    node = nbformat.read(run.executed, as_version=4)
     nbformat.validate(node)
     text = nbformat.writes(node)
     assert "papermill" not in text
@@ -56,7 +56,7 @@ def test_other_profiles_and_overrides_stay_out_of_the_book(toy):
     )
     assert Result.load(smoke.results).parameters["n"] == 10
     assert Result.load(custom.results).overrides == {"n": 7}
-    assert custom.page.name.startswith("coin-")
+    assert custom.executed.name.startswith("coin-")
     assert not (toy.project.book / "chapters").exists()
 
 

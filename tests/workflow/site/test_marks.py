@@ -4,7 +4,7 @@ from html import escape
 
 import pytest
 
-from ntpcompanion.workflow.site.marks import marks_of, marks_of_text, page_faults
+from ntpcompanion.workflow.site.marks import mark_faults, marks_of, marks_of_text
 
 CARD = (
     '<details class="ntp-card mathjax_process" id="claim-a"><summary><span class="ntp-badge '
@@ -26,7 +26,7 @@ def page(typed="", card=CARD, after=""):
 
 
 def faults(html, expected=CARD, elsewhere=None):
-    return page_faults(html, marks_of(expected), elsewhere)
+    return mark_faults(html, marks_of(expected), elsewhere)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ from typing import NamedTuple
 from pydantic import BaseModel, ConfigDict
 
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.numbering import papers_number
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.pages.numbering import papers_number
+from ntpcompanion.workflow.pages.views import View
 
 STATED, QUESTIONS = "statements.yml", "open_questions.yml"
 DECIDING = 3  # claims at most that a page shows beside a statement

@@ -9,14 +9,14 @@ import nbformat
 
 from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
-from ntpcompanion.workflow.chapters.cards import Banner, Card, Ending, add_ending
-from ntpcompanion.workflow.chapters.figures import inline_figures, load_widgets
-from ntpcompanion.workflow.chapters.folds import gather_cards, hide_code
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
 from ntpcompanion.workflow.notebooks.notebook import insert_below_title
+from ntpcompanion.workflow.pages.cards import Banner, Card, Ending, add_ending
+from ntpcompanion.workflow.pages.figures import inline_figures, load_widgets
+from ntpcompanion.workflow.pages.folds import gather_cards, hide_code
+from ntpcompanion.workflow.pages.templating import fill
 from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed
@@ -33,7 +33,7 @@ def make_chapter(
 ) -> nbformat.NotebookNode:
     """The page that shows the stored outcome of a run."""
     ending, colours = Ending(run.notebook, result), run.project.settings.colours
-    return make_page(ending, load_executed(run.page), judged, record, widgets, colours)
+    return make_page(ending, load_executed(run.executed), judged, record, widgets, colours)
 
 
 def make_page(
@@ -71,7 +71,7 @@ def make_page(
     hide_code(page.cells)
     gather_cards(page.cells, judged)
     page.cells = add_ending(page.cells, ending)
-    insert_below_title(page, render("made.md", result), notebook.name)
+    insert_below_title(page, fill("made.md", result), notebook.name)
     _finish(page, executed)
     inline_figures(page, colours)
     return page
@@ -113,7 +113,7 @@ def _drawn(
     one = judged.get(data.get(MEASUREMENT_MIME, {}).get("id"))
     if one and one.measurement:
         records = [record(name) for name in one.measurement.records]
-        data["text/html"] = render("card.html", Card(one, one.measurement, result, records))
+        data["text/html"] = fill("card.html", Card(one, one.measurement, result, records))
     elif RECORD_MIME in data:
-        data["text/html"] = render("record.html", Banner(record(data[RECORD_MIME]["name"])))
+        data["text/html"] = fill("record.html", Banner(record(data[RECORD_MIME]["name"])))
     return output

@@ -9,7 +9,7 @@ from ntpcompanion.workflow.base.yaml_files import read_optional
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.stated_results import (
+from ntpcompanion.workflow.pages.stated_results import (
     Listed,
     Question,
     Stated,
@@ -19,7 +19,7 @@ from ntpcompanion.workflow.results.stated_results import (
     placed,
     statements,
 )
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.pages.views import View
 from tests.refusing import refused
 
 STATED = """Prose with $p = 1/2$.

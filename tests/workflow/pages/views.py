@@ -7,24 +7,24 @@ from pathlib import Path
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.cards import Banner, Card, Ending
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import Notebook
-from ntpcompanion.workflow.records.record import Record
-from ntpcompanion.workflow.results.generated import RecordRow, Status
-from ntpcompanion.workflow.results.landing import Finding, Landing, LandingPage, landing_page
-from ntpcompanion.workflow.results.ledger import Ledger
-from ntpcompanion.workflow.results.stated_results import (
+from ntpcompanion.workflow.pages.cards import Banner, Card, Ending
+from ntpcompanion.workflow.pages.generated import RecordRow, Status
+from ntpcompanion.workflow.pages.landing import Finding, Landing, LandingPage, landing_page
+from ntpcompanion.workflow.pages.ledger import Ledger
+from ntpcompanion.workflow.pages.stated_results import (
     Question,
     Stated,
     Statement,
     answered,
     placed,
 )
-from ntpcompanion.workflow.results.views import Paper, View
+from ntpcompanion.workflow.pages.templating import fill
+from ntpcompanion.workflow.pages.views import Paper, View
+from ntpcompanion.workflow.records.record import Record
 from tests.workflow.checking.test_baselines import result
 from tests.workflow.halves import STORED
 
@@ -102,4 +102,4 @@ def views(text):
         "theorems.md": [(title, [Statement("theorem", "Fair", "Theorem 2", "thm-fair", "coin")])],
     }
     pages = {name.removeprefix("_"): page for name, page in landing_page(stored).items()}
-    return {name: render(name, view) for name, view in made.items()} | pages
+    return {name: fill(name, view) for name, view in made.items()} | pages

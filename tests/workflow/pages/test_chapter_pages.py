@@ -5,17 +5,17 @@ from dataclasses import replace
 import nbformat
 import pytest
 
-from ntpcompanion.workflow.chapters.cards import Ending
-from ntpcompanion.workflow.chapters.pages import make_page
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.pages.cards import Ending
+from ntpcompanion.workflow.pages.chapter_pages import make_page
 from ntpcompanion.workflow.records.record import Record
 from tests.refusing import refused
-from tests.workflow.chapters.views import run_that
+from tests.workflow.pages.views import run_that
 
 MEASURED = Measurement.of("toy.half", 0.5, seed=3)
 HALF = MEASURED.to_json()

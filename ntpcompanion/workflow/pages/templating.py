@@ -17,7 +17,7 @@ from ntpcompanion.workflow.claims.verdict import tally
 FOLDER = Path(__file__).with_name("templates")
 
 
-def render(template: str, view: object) -> str:
+def fill(template: str, view: object) -> str:
     """The text of a view, which the template knows as `view`.
 
     In a template of HTML, a line break and the indentation after it are nothing.

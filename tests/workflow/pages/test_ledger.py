@@ -6,13 +6,13 @@ import shutil
 
 import pytest
 
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.ledger import Ledger, ledger_csv, ledger_json, ledger_row
-from ntpcompanion.workflow.results.views import read_papers
+from ntpcompanion.workflow.pages.ledger import Ledger, data_row, ledger_csv, ledger_json
+from ntpcompanion.workflow.pages.templating import fill
+from ntpcompanion.workflow.pages.views import read_papers
 from ntpcompanion.workflow.site.look import ASSETS
 from tests.toy import ROOT, write_claims
 from tests.workflow.checking.test_baselines import result
@@ -26,7 +26,7 @@ def page(toy, **values):
     judged = judged_claims(load_claims(toy.project), made.measurements, "book")
     fields = {"profile": "book", "judged": judged, "results": {"coin": made} if values else {}}
     fields |= {"notebooks": find_notebooks(toy.project), "papers": read_papers(toy.project)}
-    return render("ledger.md", Ledger(**fields))
+    return fill("ledger.md", Ledger(**fields))
 
 
 def test_groups_hold_every_row_once_in_the_order_of_the_papers(toy):
@@ -119,7 +119,7 @@ def made(toy):
 
 def rows(toy, *measurements):
     judged = judged_claims(load_claims(toy.project), measurements, "book")
-    return {name: ledger_row(one) for name, one in judged.items()}
+    return {name: data_row(one) for name, one in judged.items()}
 
 
 def test_json_holds_every_claim_and_the_runs_once(made):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tinyhtml5 import parse
 
-from tests.workflow.chapters.views import views
+from tests.workflow.pages.views import views
 
 GOLDEN = Path(__file__).with_name("golden")
 PLAIN = "Words of a text"
@@ -17,7 +17,7 @@ PAGES = views(PLAIN)
 
 @pytest.mark.parametrize("kind", PAGES)
 def test_a_page_of_each_kind_is_as_it_was(kind):
-    """`python -m tests.workflow.chapters.test_templating` writes them: read the difference."""
+    """`python -m tests.workflow.pages.test_templating` writes them: read the difference."""
     assert PAGES[kind] == (GOLDEN / kind).read_text(encoding="utf-8")
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.cards import Ending, add_ending
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from tests.workflow.chapters.views import run_that
+from ntpcompanion.workflow.pages.cards import Ending, add_ending
+from tests.workflow.pages.views import run_that
 
 MADE = replace(run_that("A <chip>"), parameters={"n": 1000, "seed": 0})
 

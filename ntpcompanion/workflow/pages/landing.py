@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
-from ntpcompanion.workflow.chapters.cards import Card
-from ntpcompanion.workflow.chapters.figures import SVG_MIME
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.pages.cards import Card
+from ntpcompanion.workflow.pages.figures import SVG_MIME
+from ntpcompanion.workflow.pages.templating import fill
+from ntpcompanion.workflow.pages.views import View
 
 
 class Finding(BaseModel):
@@ -96,9 +96,9 @@ def landing_page(page: LandingPage) -> dict[str, str]:
     # as it stands in its chapter, without the anchor that only that one has
     card = Card(one, one.measurement, page.results[one.claim.notebook], url=one.url)
     return {
-        "_map.md": render("map.md", page),
-        "_card.md": render("example.md", card),
-        "_findings.md": render("findings.md", findings),
+        "_map.md": fill("map.md", page),
+        "_card.md": fill("example.md", card),
+        "_findings.md": fill("findings.md", findings),
     }
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 import nbformat
 
 from ntpcompanion.workflow.base.provenance import hardware_line
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.formatting import powers, show
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
 from ntpcompanion.workflow.notebooks.parameters import Parameter
+from ntpcompanion.workflow.pages.templating import fill
 from ntpcompanion.workflow.records.record import Record, first_of
 from ntpcompanion.workflow.running.results import Result
 
@@ -129,7 +129,7 @@ def add_ending(cells: list[nbformat.NotebookNode], view: Ending) -> list[nbforma
     """The cells of a page with the ending below the heading of its section, which a page without it
     gets at its end.
     """
-    ending = render("ending.md", view)
+    ending = fill("ending.md", view)
     for cell in cells:
         if cell.cell_type == "markdown" and (match := _HEADING.search(cell.source)):
             above, below = cell.source[: match.end()], cell.source[match.end() :]

@@ -4,7 +4,7 @@ import pytest
 from pybtex.database import parse_file
 
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.results.views import read_papers
+from ntpcompanion.workflow.pages.views import read_papers
 from tests.refusing import refused
 
 DBLP = r"""@inproceedings{DBLP:conf/icml/DoeRO23,

@@ -3,16 +3,16 @@
 import nbformat
 import pytest
 
-from ntpcompanion.workflow.chapters.folds import (
+from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
+from ntpcompanion.workflow.claims.verdict import JudgedClaim
+from ntpcompanion.workflow.pages.folds import (
     card_groups,
     gather_cards,
     hide_code,
     shows_output,
     summary,
 )
-from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
-from ntpcompanion.workflow.claims.verdict import JudgedClaim
-from tests.workflow.chapters.views import claim_that
+from tests.workflow.pages.views import claim_that
 
 GLUED = {"application/papermill.record/text/plain": "1"}
 

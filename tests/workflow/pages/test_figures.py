@@ -12,7 +12,7 @@ mpl.use("agg")
 from ntpcompanion import plots
 from ntpcompanion.plots.drawing import narrow, style
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.chapters import figures
+from ntpcompanion.workflow.pages import figures
 from ntpcompanion.workflow.running.results import outputs_digest
 from ntpcompanion.workflow.site.look import ASSETS
 from tests.plots.drawing.test_style import MEANINGS, contrast

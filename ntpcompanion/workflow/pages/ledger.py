@@ -12,7 +12,7 @@ from typing import Any
 
 from ntpcompanion.workflow.claims.claims import BASES, KINDS, SCOPES, result_order
 from ntpcompanion.workflow.claims.verdict import VERDICTS, JudgedClaim, half_widths
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.pages.views import View
 from ntpcompanion.workflow.running.results import Result
 
 OF_CLAIM = ("id", "paper", "result", "locator", "kind", "basis", "scope")
@@ -59,7 +59,7 @@ class Ledger(View):
         }
 
 
-def ledger_row(judged: JudgedClaim) -> Row:
+def data_row(judged: JudgedClaim) -> Row:
     claim, item, expectation = judged.claim, judged.measurement, judged.expectation
     values, errors = (item.values, item.errors) if item else ((), ())
     ends = [*zip(values, half_widths(item) if item else (), strict=True)]

@@ -3,7 +3,7 @@ import re
 
 import nbformat
 
-from ntpcompanion.workflow.chapters.figures import known_widgets, load_widgets
+from ntpcompanion.workflow.pages.figures import known_widgets, load_widgets
 from ntpcompanion.workflow.running.results import outputs_digest
 from tests.refusing import refused
 

@@ -10,17 +10,15 @@ from ntpcompanion.workflow.base.files import canonical_json, write_atomically
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.yaml_files import read_optional
-from ntpcompanion.workflow.chapters.templating import render
-from ntpcompanion.workflow.records.record import Queue, Record, first_of, read_plans, read_stored
-from ntpcompanion.workflow.results.landing import (
+from ntpcompanion.workflow.pages.landing import (
     LANDING,
     Landing,
     LandingPage,
     landing_page,
     read_parts,
 )
-from ntpcompanion.workflow.results.ledger import Ledger, ledger_csv, ledger_json, ledger_row
-from ntpcompanion.workflow.results.stated_results import (
+from ntpcompanion.workflow.pages.ledger import Ledger, data_row, ledger_csv, ledger_json
+from ntpcompanion.workflow.pages.stated_results import (
     QUESTIONS,
     STATED,
     Listed,
@@ -29,7 +27,9 @@ from ntpcompanion.workflow.results.stated_results import (
     chapters_that_state,
     placed,
 )
-from ntpcompanion.workflow.results.views import View
+from ntpcompanion.workflow.pages.templating import fill
+from ntpcompanion.workflow.pages.views import View
+from ntpcompanion.workflow.records.record import Queue, Record, first_of, read_plans, read_stored
 
 
 class Status(View):
@@ -102,19 +102,19 @@ def write_generated(
     Texts begin with an underscore: pages include them, and Sphinx reads them nowhere else. Raises
     WorkflowError with what is wrong with the files that they are made from.
     """
-    rows = [ledger_row(one) for one in view.judged.values()]
+    rows = [data_row(one) for one in view.judged.values()]
     texts = {
-        "_ledger.md": render("ledger.md", Ledger(**vars(view))),
-        "_status.md": render("status.md", Status(**vars(view))),
-        "_records.md": render("records.md", record_rows(project, record)),
-        "_theorems.md": render("theorems.md", chapters_that_state(view.notebooks)),
+        "_ledger.md": fill("ledger.md", Ledger(**vars(view))),
+        "_status.md": fill("status.md", Status(**vars(view))),
+        "_records.md": fill("records.md", record_rows(project, record)),
+        "_theorems.md": fill("theorems.md", chapters_that_state(view.notebooks)),
         "_data/ledger.json": ledger_json(rows, view.results, view.profile),
         "_data/ledger.csv": ledger_csv(rows),
     }
     if (stated := read_optional(project.book / STATED, Listed)) is not None:
-        texts["_statements.md"] = render("statements.md", placed(stated, view))
+        texts["_statements.md"] = fill("statements.md", placed(stated, view))
     if (questions := read_optional(project.book / QUESTIONS, list[Question])) is not None:
-        texts["_open_questions.md"] = render("open_questions.md", answered(questions, view))
+        texts["_open_questions.md"] = fill("open_questions.md", answered(questions, view))
     if (landing := read_optional(project.book / LANDING, Landing)) is not None:
         parts = read_parts(project)
         texts |= landing_page(LandingPage(**vars(view), landing=landing, parts=parts))

@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from ntpcompanion.workflow.chapters.cards import Banner, Card
-from ntpcompanion.workflow.chapters.templating import render
 from ntpcompanion.workflow.claims.measurement import Measurement
 from ntpcompanion.workflow.claims.verdict import judge
+from ntpcompanion.workflow.pages.cards import Banner, Card
+from ntpcompanion.workflow.pages.templating import fill
 from ntpcompanion.workflow.records.record import Record
-from tests.workflow.chapters.views import claim_that, run_that
+from tests.workflow.pages.views import claim_that, run_that
 
 RECORD = Record("runs", [], {"width": 64, "seed": [0, 1]}, "Runs.", "yesterday on a chip", [])
 
@@ -56,4 +56,4 @@ def test_a_banner_says_what_has_changed():
     assert Banner(RECORD).changed == ""
     many = Banner(replace(RECORD, outdated=list("abcde")))
     assert many.changed == "a, b, c and 2 more changed since"
-    assert "matches the present code.</details>" in render("record.html", Banner(RECORD))
+    assert "matches the present code.</details>" in fill("record.html", Banner(RECORD))

@@ -1,6 +1,6 @@
 import pytest
 
-from ntpcompanion.workflow.chapters.numbering import with_papers_numbers, with_their_punctuation
+from ntpcompanion.workflow.pages.numbering import with_papers_numbers, with_their_punctuation
 
 START = '<p class="admonition-title"><span class="caption-number">Theorem 22 </span>'
 

@@ -6,7 +6,7 @@ from ntpcompanion.workflow.base.yaml_files import read_optional
 from ntpcompanion.workflow.claims.claims import load_claims
 from ntpcompanion.workflow.claims.verdict import judged_claims
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
-from ntpcompanion.workflow.results.landing import (
+from ntpcompanion.workflow.pages.landing import (
     Landing,
     LandingPage,
     landing_page,
@@ -14,8 +14,8 @@ from ntpcompanion.workflow.results.landing import (
 )
 from tests.refusing import refused
 from tests.toy import write_claims
-from tests.workflow.chapters.views import drawn
 from tests.workflow.checking.test_baselines import result
+from tests.workflow.pages.views import drawn
 
 LANDING = {
     "start": "Heads & tails?",

@@ -1,10 +1,10 @@
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks
+from ntpcompanion.workflow.pages.generated import RecordRow, Status, record_rows
 from ntpcompanion.workflow.records.making import make_record
 from ntpcompanion.workflow.records.record import load_record
-from ntpcompanion.workflow.results.generated import RecordRow, Status, record_rows
 from ntpcompanion.workflow.sweeps.campaign import Options
 from tests.workflow.checking.test_baselines import result
-from tests.workflow.results.test_ledger import MACHINE
+from tests.workflow.pages.test_ledger import MACHINE
 
 MACHINE = {**MACHINE, "memory_gib": 24, "system": "Linux", "machine": "x86_64"}
 
