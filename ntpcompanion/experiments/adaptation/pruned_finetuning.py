@@ -21,7 +21,7 @@ from ntpcompanion.adaptation.finetuning import (
     text_loss,
 )
 from ntpcompanion.experiments import experiment
-from ntpcompanion.experiments.real_model.text_rows import TextRows, shuffled, split_rows
+from ntpcompanion.experiments.real_model.model_text import TextRows, shuffled, split_rows
 from ntpcompanion.languages.pretrained.hub import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import torch_stream

@@ -57,6 +57,11 @@ class FloorEffects:
         return pd.concat(tables, ignore_index=True)
 
     @property
+    def words(self) -> dict[str, str]:
+        """What readers see for each accuracy."""
+        return ACCURACIES | {"projected": f"{self.runs[0].plan.suite.probe.dims} columns"}
+
+    @property
     def held(self) -> pd.DataFrame:
         """The networks at chosen traces."""
         return self.table[self.table.kind == "held"]
@@ -107,7 +112,7 @@ class FloorEffects:
     @property
     def slope_table(self) -> pd.DataFrame:
         """`by_probe` for readers, with 95 % intervals."""
-        shown = self.by_probe.map(with_interval).rename(index=ACCURACIES, columns=FLOOR_EFFECTS)
+        shown = self.by_probe.map(with_interval).rename(index=self.words, columns=FLOOR_EFFECTS)
         return shown.rename_axis("probe").reset_index()
 
     @property
@@ -116,7 +121,7 @@ class FloorEffects:
         95 % intervals.
         """
         loss = self.held.groupby("change")[["excess", "share"]].mean()
-        words = {"function": "trace (e-folds)", **{name: ACCURACIES[name] for name in SHOWN}}
+        words = {"function": "trace (e-folds)", **{name: self.words[name] for name in SHOWN}}
         effects = {
             word: {change: with_interval(self.change(name, change)) for change in loss.index}
             for name, word in words.items()
@@ -141,6 +146,7 @@ class FloorEffects:
         trained = self.table[self.table.kind == "pretrained"]
         return {
             "floor_words": self.runs[0].plan.language.words,
+            "floor_dims": self.runs[0].plan.suite.probe.dims,
             "floor_gap": result.gaps.learnable_gap,
             "floor_bayes": 100 * result.bayes,
             "floor_chance": 100 * result.chance,

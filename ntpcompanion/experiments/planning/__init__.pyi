@@ -4,4 +4,4 @@ from . import path_star as path_star
 from . import path_star_graph as path_star_graph
 from . import path_star_orders as path_star_orders
 from . import path_star_rules as path_star_rules
-from . import path_star_study as path_star_study
+from . import path_star_records as path_star_records

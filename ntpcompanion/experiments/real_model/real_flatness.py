@@ -20,7 +20,7 @@ from ntpcompanion.adaptation.finetuning import (
     text_loss,
 )
 from ntpcompanion.experiments import experiment
-from ntpcompanion.experiments.real_model.text_rows import TextRows, shuffled, split_rows
+from ntpcompanion.experiments.real_model.model_text import TextRows, shuffled, split_rows
 from ntpcompanion.flatness.causal_traces import fisher_squares, hessian_forms
 from ntpcompanion.flatness.llama_rescaling import KINDS, balanced_llama, kind_of
 from ntpcompanion.languages.pretrained.hub import load_causal_model

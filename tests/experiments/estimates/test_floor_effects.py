@@ -27,7 +27,9 @@ def run_of_suite(suite, seeds):
             model = replace(row.model, tasks={1: replace(task, masked=masked, few_shot=few)})
             rows.append(row.model_copy(update={"model": model}))
     run = run_of(rows)
-    return Run(SimpleNamespace(language=run.plan.language, suite_seed=suite), run.result)
+    probe = SimpleNamespace(probe=SimpleNamespace(dims=16))
+    plan = SimpleNamespace(language=run.plan.language, suite_seed=suite, suite=probe)
+    return Run(plan, run.result)
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +65,7 @@ def test_changes_are_those_from_the_control_of_the_seed_and_suite(effects):
     assert effects.change("masked", -0.4).mean == pytest.approx(1.4)
     table = effects.change_table.set_index("asked")
     assert table.loc[0.6, "at masked words"].startswith("−2.10")
-    assert table.loc[0.0, "64 columns"] == "+0.00 [+0.00, +0.00]"
+    assert table.loc[0.0, "16 columns"] == "+0.00 [+0.00, +0.00]"
     held = effects.held[effects.held.change == -0.4]
     sharp = effects.plane[effects.plane.strength == 0.6]
     assert sharp.seed.tolist() == [*SEEDS]

@@ -3,7 +3,7 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.real_model import real_flatness
-from ntpcompanion.experiments.real_model.text_rows import split_rows
+from ntpcompanion.experiments.real_model.model_text import split_rows
 from ntpcompanion.flatness.causal_traces import fisher_squares
 from ntpcompanion.languages.pretrained.hub import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
