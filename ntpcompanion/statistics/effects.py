@@ -200,7 +200,8 @@ def crossed_effect(
     Returns
     -------
     Effect
-        with the degrees of freedom, rounded down, plus one as `replicates`.
+        whose `replicates` are the degrees of freedom, rounded down, plus one, and at most as many
+        as seeds or suites.
 
     Raises
     ------
@@ -219,7 +220,8 @@ def crossed_effect(
     parts = table.mean(1).var(ddof=1) / seeds, table.mean(0).var(ddof=1) / suites
     of_squares = parts[0] ** 2 / (seeds - 1) + parts[1] ** 2 / (suites - 1)
     freedom = sum(parts) ** 2 / of_squares if of_squares else min(seeds, suites) - 1
-    return estimate(table.mean(), sum(parts) ** 0.5, int(freedom) + 1)
+    replicates = min(int(freedom) + 1, max(seeds, suites))
+    return estimate(table.mean(), sum(parts) ** 0.5, replicates)
 
 
 def _over_seeds(values: np.ndarray) -> Effect:
