@@ -188,9 +188,9 @@ def crossed_effect(
     """The mean of a number of each seed that several test suites measure, for other seeds *and*
     suites.
 
-    Its variance is the sum of those of the mean over seeds and of the mean over suites, which is at
-    least that of the model seed + suite + error; as in Welch's test, degrees of freedom are
-    Satterthwaite's.
+    Its variance is the sum of those of the mean over seeds and of the mean over suites, which in
+    expectation is at least that of the model seed + suite + error; as in Welch's test, degrees of
+    freedom are Satterthwaite's.
 
     Parameters
     ----------
@@ -200,8 +200,8 @@ def crossed_effect(
     Returns
     -------
     Effect
-        whose `replicates` are the degrees of freedom, rounded down, plus one, and at most as many
-        as seeds or suites.
+        whose `replicates` are the degrees of freedom, rounded down, plus one, and at most the
+        larger number of seeds or suites.
 
     Raises
     ------

@@ -15,15 +15,15 @@ from ntpcompanion.experiments.estimates.recorded_studies import keyed
 from ntpcompanion.experiments.real_model.real_downstream import Result
 from ntpcompanion.experiments.same_loss.study_evidence import with_interval
 from ntpcompanion.experiments.same_loss.study_table import TRACES
-from ntpcompanion.statistics.effects import Effect, crossed_effect, mean_effect, slopes_of_seeds
+from ntpcompanion.statistics.effects import Effect, crossed_effect, slopes_of_seeds
 
 SHOWN = ("projected", "masked", "heads")  # accuracies of a table with a row for each change
 # columns of `FloorEffects.by_probe`, and what readers see above them
 FLOOR_EFFECTS = {
-    "slope": "seeds and suites",
-    "seeds": "seeds alone",
-    "median": "by the median input",
-    "sharper": "without the flattest",
+    "slope": "all five traces",
+    "flatter": "control and below",
+    "sharper": "control and above",
+    "median": "all, by the median input",
 }
 
 
@@ -34,8 +34,8 @@ class FloorEffects:
     Fields
     ------
     runs
-        of `real_downstream` with one length of the pre-training: every suite measures the networks
-        of all seeds.
+        of `real_downstream` with one length of the pre-training: every suite measures networks of
+        all seeds, which it has held with its own sentences.
     """
 
     runs: Sequence[Any]
@@ -97,13 +97,13 @@ class FloorEffects:
     @cached_property
     def by_probe(self) -> pd.DataFrame:
         """The slope in the trace for each probe, in the ways of FLOOR_EFFECTS."""
-        sharper = self.held[self.held.change > self.held.change.min()]
+        flatter, sharper = (self.held[sign * self.held.change >= 0] for sign in (-1, 1))
         effects = {
             name: (
                 self.slope(name),
-                mean_effect(self.slopes(name).mean(axis=1)),
-                crossed_effect(self.slopes(name, "median")),
+                crossed_effect(self.slopes(name, rows=flatter)),
                 crossed_effect(self.slopes(name, rows=sharper)),
+                crossed_effect(self.slopes(name, "median")),
             )
             for name in ACCURACIES
         }
@@ -149,6 +149,8 @@ class FloorEffects:
             "floor_dims": self.runs[0].plan.suite.probe.dims,
             "floor_gap": result.gaps.learnable_gap,
             "floor_bayes": 100 * result.bayes,
+            "floor_words_accuracy": 100 * result.columns["words"],
+            "floor_full": trained.full.mean(),
             "floor_chance": 100 * result.chance,
             "floor_nats": trained.excess.mean(),
             "floor_most": held.groupby("change").excess.mean().max(),
