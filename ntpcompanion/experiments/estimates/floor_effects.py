@@ -10,7 +10,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntpcompanion.experiments.estimates.real_downstream_effects import ACCURACIES, network_table
+from ntpcompanion.experiments.estimates.real_downstream_effects import (
+    ACCURACIES,
+    network_table,
+    worth_of_half,
+)
 from ntpcompanion.experiments.estimates.recorded_studies import keyed
 from ntpcompanion.experiments.real_model.real_downstream import Result
 from ntpcompanion.experiments.same_loss.study_evidence import with_interval
@@ -24,6 +28,7 @@ FLOOR_EFFECTS = {
     "flatter": "control and below",
     "sharper": "control and above",
     "median": "all, by the median input",
+    "halved": "half of the loss, not held",
 }
 
 
@@ -36,9 +41,12 @@ class FloorEffects:
     runs
         of `real_downstream` with one length of the pre-training: every suite measures networks of
         all seeds, which it has held with its own sentences.
+    short
+        of the networks of the first suite after shorter pre-training, not held.
     """
 
     runs: Sequence[Any]
+    short: Sequence[Any]
 
     @property
     def result(self) -> Result:
@@ -46,15 +54,19 @@ class FloorEffects:
         result: Result = self.runs[0].result
         return result
 
-    @cached_property
-    def table(self) -> pd.DataFrame:
+    def tables(self, runs: Sequence[Any]) -> pd.DataFrame:
         """As `network_table`, with the `suite` of each row."""
         gap = self.result.gaps.learnable_gap
         tables = [
             network_table(run.result.networks, gap).assign(suite=run.plan.suite_seed)
-            for run in self.runs
+            for run in runs
         ]
         return pd.concat(tables, ignore_index=True)
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """All networks of the runs."""
+        return self.tables(self.runs)
 
     @property
     def words(self) -> dict[str, str]:
@@ -94,6 +106,12 @@ class FloorEffects:
         changed, control = (values.xs(key, axis=1, level="change") for key in (change, 0.0))
         return crossed_effect(changed - control)
 
+    def halved(self, probe: str) -> Effect:
+        """`worth_of_half` for the networks of the first suite."""
+        first = self.table[self.table.suite == self.short[0].plan.suite_seed]
+        both = pd.concat([self.tables(self.short), first])
+        return worth_of_half(both[both.kind == "pretrained"], probe)
+
     @cached_property
     def by_probe(self) -> pd.DataFrame:
         """The slope in the trace for each probe, in the ways of FLOOR_EFFECTS."""
@@ -104,6 +122,7 @@ class FloorEffects:
                 crossed_effect(self.slopes(name, rows=flatter)),
                 crossed_effect(self.slopes(name, rows=sharper)),
                 crossed_effect(self.slopes(name, "median")),
+                self.halved(name),
             )
             for name in ACCURACIES
         }
@@ -144,6 +163,7 @@ class FloorEffects:
         """Numbers of the text, on the language, what is left of the loss, and the slopes."""
         result, held = self.result, self.held
         trained = self.table[self.table.kind == "pretrained"]
+        excess = held.groupby("change").excess.mean()
         return {
             "floor_words": self.runs[0].plan.language.words,
             "floor_dims": self.runs[0].plan.suite.probe.dims,
@@ -153,9 +173,11 @@ class FloorEffects:
             "floor_full": trained.full.mean(),
             "floor_chance": 100 * result.chance,
             "floor_nats": trained.excess.mean(),
-            "floor_most": held.groupby("change").excess.mean().max(),
+            "floor_most": excess.max(),
+            "floor_doubled": np.log2(excess.iloc[0] / excess[0.0]),
             "floor_level": trained.projected.mean(),
             "floor_untrained": self.table[self.table.kind == "untrained"].projected.mean(),
+            "floor_lost": with_interval(self.change("projected", held.change.min())),
             "floor_flat": with_interval(self.change("function", held.change.min())),
             "floor_sharp": with_interval(self.change("function", held.change.max())),
             **keyed(self.by_probe.map(with_interval).T, {n: f"floor_{n}_" for n in FLOOR_EFFECTS}),

@@ -108,6 +108,14 @@ def at_one_loss(table: pd.DataFrame, arm: str) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def worth_of_half(networks: pd.DataFrame, probe: str) -> Effect:
+    """Points that half of the excess loss is worth where nothing holds the trace: networks after
+    pre-training of several lengths, within seeds.
+    """
+    x, y = (networks.pivot(index="seed", columns="steps", values=name) for name in ("share", probe))
+    return slope_within_seeds(-np.log2(x), y)
+
+
 @dataclass(frozen=True, eq=False)
 class RealDownstreamEffects:
     """Estimates over seeds.
@@ -202,12 +210,8 @@ class RealDownstreamEffects:
         return paired_effect(large, small)
 
     def halved(self, probe: str) -> Effect:
-        """Points that half of the excess loss is worth: the second run's networks after shorter and
-        longer pre-training, within seeds.
-        """
-        rows = self.of("pretrained", suite=1)
-        x, y = (rows.pivot(index="seed", columns="steps", values=name) for name in ("share", probe))
-        return slope_within_seeds(-np.log2(x), y)
+        """`worth_of_half` for the second run's networks."""
+        return worth_of_half(self.of("pretrained", suite=1), probe)
 
     def beyond_table(self, probe: str = "full") -> Effect:
         """Points by which a probe of the first run's longest-trained networks leads the same probe

@@ -44,6 +44,11 @@ def check_text(
     num_sequences
         into which they are cut, each of `context_length` + 1 tokens; None for as many as there are.
 
+    Returns
+    -------
+    None
+        where the text is enough.
+
     Raises
     ------
     FileNotFoundError, ImportError, ValueError

@@ -12,7 +12,7 @@ CHANGES = (-0.4, 0.0, 0.6)
 SEEDS = range(4)
 
 
-def run_of_suite(suite, seeds):
+def run_of_suite(suite, seeds, networks=None):
     """Networks whose accuracies fall by 3 points for each e-fold of the trace, less by the suite
     at masked words, and not at all below the control.
     """
@@ -25,7 +25,7 @@ def run_of_suite(suite, seeds):
             few = 0.4 - 0.05 * max(change, 0)
             model = replace(row.model, tasks={1: replace(task, masked=masked, few_shot=few)})
             rows.append(row.model_copy(update={"model": model}))
-    run = run_of(rows)
+    run = run_of(networks or rows)
     probe = SimpleNamespace(probe=SimpleNamespace(dims=16))
     plan = SimpleNamespace(language=run.plan.language, suite_seed=suite, suite=probe)
     return Run(plan, run.result)
@@ -34,7 +34,10 @@ def run_of_suite(suite, seeds):
 @pytest.fixture(scope="module")
 def effects():
     pairs = [(suite, seeds) for suite in (0, 1, 2) for seeds in ((0, 1), (2, 3))]
-    return FloorEffects([run_of_suite(*pair) for pair in pairs])
+    short = [network("pretrained", seed, steps=steps) for seed in SEEDS for steps in (25, 50)]
+    return FloorEffects(
+        [run_of_suite(*pair) for pair in pairs], [run_of_suite(0, SEEDS, networks=short)]
+    )
 
 
 def test_planted_slopes_come_out_for_each_seed_and_suite(effects):
@@ -55,6 +58,7 @@ def test_ways_of_a_slope(effects):
     few = by_probe.loc["few_shot"]
     assert (few.flatter.mean, few.sharper.mean) == (pytest.approx(0, abs=1e-9), pytest.approx(-5))
     assert -5 < few.slope.mean < -2.5
+    assert by_probe.loc["full", "halved"].mean == pytest.approx(2)
 
 
 def test_changes_are_those_from_the_control_of_the_seed_and_suite(effects):
@@ -75,6 +79,7 @@ def test_numbers_of_the_text(effects):
     summary = effects.summary
     assert summary["floor_most"] == pytest.approx(1.3 * summary["floor_nats"])
     assert summary["floor_slope_masked"].startswith("−3.50")
+    assert summary["floor_doubled"] == pytest.approx(np.log2(1.3))
     assert summary["floor_flat"].startswith("−0.40")
     assert effects.slope_table.columns[1] == "all five traces"
     assert summary["floor_sharper_few_shot"].startswith("−5.00")
