@@ -100,7 +100,7 @@ def test_a_reader_who_searches_finds_pages(small):
 
 
 def test_a_card_opens_by_keyboard(small):
-    page = small[0].executed
+    page = small[0].page
     page.goto(f"{small[0].base}chapters/mean.html")
     card = page.locator(".ntp-card:visible").first  # others wait in strips
     assert not card.locator("dl").is_visible()

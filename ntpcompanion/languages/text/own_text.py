@@ -8,6 +8,7 @@ from collections import Counter
 import numpy as np
 from jaxtyping import Float
 
+from ntpcompanion.checks import Size, checked
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.languages.text.segmentation import TOKENIZERS, split_text
 from ntpcompanion.languages.text.words import UNKNOWN
@@ -19,15 +20,16 @@ WARNED_UNKNOWN = 0.5
 MAX_UNKNOWN = 0.9
 
 
+@checked
 def check_text(
     text: str,
     tokenizer: str = "words",
     *,
-    vocab_size: int,
-    context_length: int,
-    num_words: int | None = None,
-    num_sequences: int | None = None,
-) -> None:
+    vocab_size: Size,
+    context_length: Size,
+    num_words: Size | None = None,
+    num_sequences: Size | None = None,
+) -> int:
     """Check a text against the sizes that a table of its contexts is to have, and warn of what a
     reader should know though it can be done: many unknown tokens, fewer sequences than asked for.
 
@@ -46,8 +48,8 @@ def check_text(
 
     Returns
     -------
-    None
-        where the text is enough.
+    int
+        how many tokens are read.
 
     Raises
     ------
@@ -60,9 +62,8 @@ def check_text(
     Examples
     --------
     >>> from ntpcompanion.languages import check_text
-    >>> check_text("pydoc_data.topics", vocab_size=128, context_length=2, num_words=10**9)
-    Traceback (most recent call last):
-    ValueError: `text` = 'pydoc_data.topics' has ... `num_words` = 1000000000 asks for more. ...
+    >>> check_text("pydoc_data.topics", vocab_size=512, context_length=2, num_words=5000)
+    5000
     """
     tokens = split_text(read_text(text).content, tokenizer).tokens
     unit = tokenizer if tokenizer in TOKENIZERS else "tokens"
@@ -90,6 +91,7 @@ def check_text(
             f"{context_length + 1} {unit}: all of them are used.",
             stacklevel=2,
         )
+    return len(used)
 
 
 def _check_unknown(known: Float[np.ndarray, " kinds"], unit: str, vocab_size: int) -> None:
