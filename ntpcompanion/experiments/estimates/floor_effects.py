@@ -16,9 +16,10 @@ from ntpcompanion.experiments.estimates.real_downstream_effects import (
     worth_of_half,
 )
 from ntpcompanion.experiments.estimates.recorded_studies import keyed
-from ntpcompanion.experiments.real_model.real_downstream import Result
+from ntpcompanion.experiments.real_model.real_downstream import Plan, Result
 from ntpcompanion.experiments.same_loss.study_evidence import with_interval
 from ntpcompanion.experiments.same_loss.study_table import TRACES
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, crossed_effect, slopes_of_seeds
 
 SHOWN = ("projected", "masked", "heads")  # accuracies of a table with a row for each change
@@ -45,28 +46,20 @@ class FloorEffects:
         of the networks of the first suite after shorter pre-training, not held.
     """
 
-    runs: Sequence[Any]
-    short: Sequence[Any]
-
-    @property
-    def result(self) -> Result:
-        """With the language."""
-        result: Result = self.runs[0].result
-        return result
-
-    def tables(self, runs: Sequence[Any]) -> pd.DataFrame:
-        """As `network_table`, with the `suite` of each row."""
-        gap = self.result.gaps.learnable_gap
-        tables = [
-            network_table(run.result.networks, gap).assign(suite=run.plan.suite_seed)
-            for run in runs
-        ]
-        return pd.concat(tables, ignore_index=True)
+    runs: Sequence[Run[Plan, Result]]
+    short: Sequence[Run[Plan, Result]]
 
     @cached_property
     def table(self) -> pd.DataFrame:
         """All networks of the runs."""
-        return self.tables(self.runs)
+        return network_table(self.runs)
+
+    @cached_property
+    def lengths(self) -> pd.DataFrame:
+        """The networks of the first suite whose trace nothing holds, by length of the training."""
+        short = network_table(self.short)
+        table: pd.DataFrame = pd.concat([short, self.table[self.table.suite == short.suite[0]]])
+        return table[table.kind == "pretrained"]
 
     @property
     def words(self) -> dict[str, str]:
@@ -94,10 +87,6 @@ class FloorEffects:
         suites = self.table.suite.unique()
         return pd.DataFrame({suite: slopes_of_seeds(x[suite], y[suite]) for suite in suites})
 
-    def slope(self, probe: str) -> Effect:
-        """Points for each e-fold of the trace of the function, over seeds and suites."""
-        return crossed_effect(self.slopes(probe))
-
     def change(self, column: str, change: float) -> Effect:
         """What differs between the networks with a change of the trace and the controls: e-folds of
         a trace, or points.
@@ -106,23 +95,19 @@ class FloorEffects:
         changed, control = (values.xs(key, axis=1, level="change") for key in (change, 0.0))
         return crossed_effect(changed - control)
 
-    def halved(self, probe: str) -> Effect:
-        """`worth_of_half` for the networks of the first suite."""
-        first = self.table[self.table.suite == self.short[0].plan.suite_seed]
-        both = pd.concat([self.tables(self.short), first])
-        return worth_of_half(both[both.kind == "pretrained"], probe)
-
     @cached_property
     def by_probe(self) -> pd.DataFrame:
-        """The slope in the trace for each probe, in the ways of FLOOR_EFFECTS."""
+        """An effect in points for each probe and of each of FLOOR_EFFECTS: slopes in the trace,
+        over seeds and suites, and what half of the loss is worth.
+        """
         flatter, sharper = (self.held[sign * self.held.change >= 0] for sign in (-1, 1))
         effects = {
             name: (
-                self.slope(name),
+                crossed_effect(self.slopes(name)),
                 crossed_effect(self.slopes(name, rows=flatter)),
                 crossed_effect(self.slopes(name, rows=sharper)),
                 crossed_effect(self.slopes(name, "median")),
-                self.halved(name),
+                worth_of_half(self.lengths, name),
             )
             for name in ACCURACIES
         }
@@ -161,24 +146,28 @@ class FloorEffects:
     @property
     def summary(self) -> dict[str, Any]:
         """Numbers of the text, on the language, what is left of the loss, and the slopes."""
-        result, held = self.result, self.held
+        plan, result, held = self.runs[0].plan, self.runs[0].result, self.held
         trained = self.table[self.table.kind == "pretrained"]
         excess = held.groupby("change").excess.mean()
-        return {
-            "floor_words": self.runs[0].plan.language.words,
-            "floor_dims": self.runs[0].plan.suite.probe.dims,
-            "floor_gap": result.gaps.learnable_gap,
-            "floor_bayes": 100 * result.bayes,
-            "floor_words_accuracy": 100 * result.columns["words"],
-            "floor_full": trained.full.mean(),
-            "floor_chance": 100 * result.chance,
-            "floor_nats": trained.excess.mean(),
-            "floor_most": excess.max(),
-            "floor_doubled": np.log2(excess.iloc[0] / excess[0.0]),
-            "floor_level": trained.projected.mean(),
-            "floor_untrained": self.table[self.table.kind == "untrained"].projected.mean(),
-            "floor_lost": with_interval(self.change("projected", held.change.min())),
-            "floor_flat": with_interval(self.change("function", held.change.min())),
-            "floor_sharp": with_interval(self.change("function", held.change.max())),
-            **keyed(self.by_probe.map(with_interval).T, {n: f"floor_{n}_" for n in FLOOR_EFFECTS}),
+        flattest, sharpest = held.change.min(), held.change.max()
+        numbers = {
+            "words": plan.language.words,
+            "dims": plan.suite.probe.dims,
+            "gap": result.gaps.learnable_gap,
+            "bayes": 100 * result.bayes,
+            "words_accuracy": 100 * result.columns["words"],
+            "full": trained.full.mean(),
+            "chance": 100 * result.chance,
+            "nats": trained.excess.mean(),
+            "most": excess.max(),
+            "doubled": np.log2(excess[flattest] / excess[0.0]),
+            "level": trained.projected.mean(),
+            "untrained": self.table[self.table.kind == "untrained"].projected.mean(),
+            "lost": with_interval(self.change("projected", flattest)),
+            "flat": with_interval(self.change("function", flattest)),
+            "sharp": with_interval(self.change("function", sharpest)),
+            **keyed(
+                self.by_probe.map(with_interval).T, {name: f"{name}_" for name in FLOOR_EFFECTS}
+            ),
         }
+        return {f"floor_{name}": number for name, number in numbers.items()}

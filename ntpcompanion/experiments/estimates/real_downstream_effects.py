@@ -12,10 +12,11 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.estimates.held_effects import OWN_PROBES
 from ntpcompanion.experiments.estimates.recorded_studies import keyed
 from ntpcompanion.experiments.estimates.trace_effects import PROBES
-from ntpcompanion.experiments.real_model.real_downstream import LearnedNetwork, Result
+from ntpcompanion.experiments.real_model.real_downstream import Plan, Result
 from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss.study_evidence import with_interval
 from ntpcompanion.experiments.same_loss.study_table import TRACES, study_table
+from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect, slope_within_seeds
 
 ACCURACIES = PROBES | OWN_PROBES
@@ -30,17 +31,21 @@ EFFECTS = {
 }
 
 
-def network_table(networks: Sequence[LearnedNetwork], gap: float) -> pd.DataFrame:
-    """A row for each network: as `study_table`, its strength under `change`, with the columns
-    steps, function, median and largest; networks that differ in their steps only stay apart.
+def network_table(runs: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
+    """A row for each network of runs in one language: as `study_table`, its strength under
+    `change`, with the columns steps, function, median and largest, and `suite`, the seed of its
+    suite; networks that differ in their steps only stay apart.
     """
+    gap = runs[0].result.gaps.learnable_gap
+    suites = [run.plan.suite_seed for run in runs for _ in run.result.networks]
+    networks = [network for run in runs for network in run.result.networks]
     models = [
         study_table([downstream.Result(models=(one.model,), references={}, device="cpu")], gap)
         for one in networks
     ]
     beside = experiment.table_of(networks).drop(columns="model").astype(float)
     table = pd.concat([pd.concat(models, ignore_index=True), beside], axis=1)
-    return table.rename(columns={"strength": "change"}).astype({"steps": int})
+    return table.rename(columns={"strength": "change"}).astype({"steps": int}).assign(suite=suites)
 
 
 def at_one_loss(table: pd.DataFrame, arm: str) -> pd.DataFrame:
@@ -129,26 +134,19 @@ class RealDownstreamEffects:
         runs with the seeds and examples of the first ones, and wider networks.
     """
 
-    first: Sequence[Any]
-    again: Sequence[Any]
-    wide: Sequence[Any]
+    first: Sequence[Run[Plan, Result]]
+    again: Sequence[Run[Plan, Result]]
+    wide: Sequence[Run[Plan, Result]]
 
     @property
     def result(self) -> Result:
         """With the language, which all runs share, and the references of the first run's task."""
-        result: Result = self.first[0].result
-        return result
+        return self.first[0].result
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """As `network_table`, with the `suite` of examples: 1 of the second run, 0 of others."""
-        gap = self.result.gaps.learnable_gap
-        tables = [
-            network_table(run.result.networks, gap).assign(suite=suite)
-            for suite, runs in enumerate([(*self.first, *self.wide), self.again])
-            for run in runs
-        ]
-        return pd.concat(tables, ignore_index=True)
+        """All networks; the `suite` of the second run is 1, and of the others 0."""
+        return network_table([*self.first, *self.wide, *self.again])
 
     def of(self, kind: str, suite: int = 0) -> pd.DataFrame:
         """The networks of a kind, of the runs with one suite of examples."""

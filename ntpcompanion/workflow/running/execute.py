@@ -42,11 +42,7 @@ from ntpcompanion.workflow.running.results import (
     require_listed_records,
     require_measured,
 )
-from ntpcompanion.workflow.running.runs import (
-    Run,
-    stale_reasons,
-    unused_defaults,
-)
+from ntpcompanion.workflow.running.runs import Run, stale_reasons, unused_defaults
 from ntpcompanion.workflow.running.start import Start, Surroundings, surroundings_of
 from ntpcompanion.workflow.running.undeclared import Undeclared, texts_of
 

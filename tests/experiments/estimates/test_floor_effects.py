@@ -1,18 +1,16 @@
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from ntpcompanion.experiments.estimates.floor_effects import FloorEffects
-from ntpcompanion.recorded import Run
 from tests.experiments.estimates.test_real_downstream_effects import network, run_of
 
 CHANGES = (-0.4, 0.0, 0.6)
 SEEDS = range(4)
 
 
-def run_of_suite(suite, seeds, networks=None):
+def run_of_suite(suite, seeds):
     """Networks whose accuracies fall by 3 points for each e-fold of the trace, less by the suite
     at masked words, and not at all below the control.
     """
@@ -25,19 +23,14 @@ def run_of_suite(suite, seeds, networks=None):
             few = 0.4 - 0.05 * max(change, 0)
             model = replace(row.model, tasks={1: replace(task, masked=masked, few_shot=few)})
             rows.append(row.model_copy(update={"model": model}))
-    run = run_of(networks or rows)
-    probe = SimpleNamespace(probe=SimpleNamespace(dims=16))
-    plan = SimpleNamespace(language=run.plan.language, suite_seed=suite, suite=probe)
-    return Run(plan, run.result)
+    return run_of(rows, suite)
 
 
 @pytest.fixture(scope="module")
 def effects():
     pairs = [(suite, seeds) for suite in (0, 1, 2) for seeds in ((0, 1), (2, 3))]
     short = [network("pretrained", seed, steps=steps) for seed in SEEDS for steps in (25, 50)]
-    return FloorEffects(
-        [run_of_suite(*pair) for pair in pairs], [run_of_suite(0, SEEDS, networks=short)]
-    )
+    return FloorEffects([run_of_suite(*pair) for pair in pairs], [run_of(short)])
 
 
 def test_planted_slopes_come_out_for_each_seed_and_suite(effects):
@@ -46,9 +39,10 @@ def test_planted_slopes_come_out_for_each_seed_and_suite(effects):
         np.array([[-(1.0 + suite + seed) for suite in (0, 1, 2)] for seed in SEEDS])
     )
     assert list(slopes.columns) == [0, 1, 2]
-    assert effects.slope("masked").mean == pytest.approx(-3.5)
+    found = effects.by_probe.loc["masked", "slope"]
+    assert found.mean == pytest.approx(-3.5)
     seeds, suites = (np.var(slopes.mean(axis=axis), ddof=1) for axis in (1, 0))
-    assert effects.slope("masked").stderr == pytest.approx((seeds / 4 + suites / 3) ** 0.5)
+    assert found.stderr == pytest.approx((seeds / 4 + suites / 3) ** 0.5)
 
 
 def test_ways_of_a_slope(effects):

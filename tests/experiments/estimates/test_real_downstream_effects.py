@@ -35,7 +35,7 @@ def network(kind, seed, *, width=32, change=0.0, steps=100, shift=0.0):
     return LearnedNetwork(model=model, steps=steps, **traces)
 
 
-def run_of(networks):
+def run_of(networks, suite=0):
     """A run with these networks, of a language whose learnable gap is 2 nats."""
     result = Result(
         networks=tuple(networks),
@@ -49,7 +49,8 @@ def run_of(networks):
         device="cpu",
     )
     language = ContinuationPlan(("a", "b"), words=2, length=2, beginnings=2)
-    return Run(SimpleNamespace(language=language), result)
+    probe = SimpleNamespace(probe=SimpleNamespace(dims=16))
+    return Run(SimpleNamespace(language=language, suite_seed=suite, suite=probe), result)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +73,7 @@ def effects():
         width: [network("untrained", seed, width=width, steps=1) for seed in SEEDS]
         for width in (32, 64)
     }
-    narrow = run_of((*start[32], *sizes[32], *held))
+    narrow = run_of((*start[32], *sizes[32], *held), suite=1)
     others = [row for row in narrow.result.networks if row not in held or row.model.strength]
     longer = [network("held", seed, steps=steps) for seed in SEEDS for steps in (400, 800)]
     first = run_of([*others, *longer])
