@@ -3,7 +3,6 @@ from .class_attributes import move_margin as move_margin
 from .class_attributes import best_delta as best_delta
 from .class_attributes import predicted_scores as predicted_scores
 from .logit_adjustment import fit_adjustment as fit_adjustment
-from .dropped_deltas import dropped_moments as dropped_moments
 from .dropped_deltas import least_error_divisor as least_error_divisor
 from .dropped_deltas import dropped_bound as dropped_bound
 from .dropped_deltas import worst_violations as worst_violations
@@ -13,7 +12,6 @@ from .fair_embeddings import common_shift_metric as common_shift_metric
 from .fair_embeddings import lossless_metric as lossless_metric
 from .fair_embeddings import without_directions as without_directions
 from .associative_memory import widest_memory as widest_memory
-from .associative_memory import circle_memory as circle_memory
 from .associative_memory import stored_probability as stored_probability
 from .associative_memory import stored_fractions as stored_fractions
 from .pruning import prune_matrix as prune_matrix

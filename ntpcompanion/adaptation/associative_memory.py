@@ -64,40 +64,6 @@ def widest_memory(
 
 
 @checked
-def circle_memory(
-    keys: Keys, values: Values, num_values: Annotated[int, Range(2)]
-) -> Float[np.ndarray, "v d"]:
-    """A matrix of rank at most 2 that recalls every value, for linearly independent keys: each key
-    goes to the point of its value on a circle.
-
-    Parameters
-    ----------
-    keys, values, num_values
-        as in `widest_memory`.
-
-    Returns
-    -------
-    array
-        (values, d). The product with a key is cos(2π (y − v) / V) at value v, so that y has the
-        largest, with margin 1 − cos(2π / V).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from ntpcompanion.adaptation import circle_memory
-    >>> memory = circle_memory(np.eye(50), np.arange(50), 50)
-    >>> int(np.linalg.matrix_rank(memory)), bool((memory.argmax(0) == np.arange(50)).all())
-    (2, True)
-    """
-    angles = 2 * np.pi * np.arange(num_values) / num_values
-    circle = np.column_stack([np.cos(angles), np.sin(angles)])
-    memory: Float[np.ndarray, "v d"] = (
-        circle @ (np.linalg.pinv(np.asarray(keys, dtype=float)) @ circle[np.asarray(values)]).T
-    )
-    return memory
-
-
-@checked
 def stored_probability(num_keys: Size, dim: Size) -> float:
     """The probability that a matrix recalls a random assignment of two values to n keys in general
     position in d dimensions: 2^(1 − n) Σ_{k<d} C(n − 1, k) (Cover 1965). It is 1 for n ≤ d.

@@ -16,37 +16,6 @@ Probability = Annotated[float, Between(0, 1)]
 
 
 @checked
-def dropped_moments(
-    contributions: Contributions, p: Probability, q: Annotated[float, Between(0, np.inf)]
-) -> tuple[float, float]:
-    """Mean and variance of Σ_j c_j (1 − δ_j / q), the error of a sum S = Σ_j c_j of which each
-    term is kept (δ_j = 1) with probability 1 − p, independently, and divided by q.
-
-    Parameters
-    ----------
-    contributions
-        (n,), the c_j: for one output of a linear layer the products ΔW_j x_j.
-    p
-        the probability with which a term is dropped.
-    q
-        the divisor of the terms that are kept; 1 − p in DARE, where the mean is 0.
-
-    Returns
-    -------
-    tuple of float
-        (1 − (1 − p) / q) S and p (1 − p) / q² Σ_j c_j².
-
-    Examples
-    --------
-    >>> from ntpcompanion.adaptation.dropped_deltas import dropped_moments
-    >>> dropped_moments([1.0, 1.0], p=0.5, q=0.5)
-    (0.0, 2.0)
-    """
-    total, squares = _sums(contributions)
-    return (1 - (1 - p) / q) * total, p * (1 - p) / q**2 * squares
-
-
-@checked
 def least_error_divisor(p: Probability, ratio: Annotated[float, Range(0)]) -> float:
     """The divisor q* = 1 − p + p Q / S² of least mean square error; never below DARE's 1 − p.
 
@@ -89,8 +58,10 @@ def dropped_bound(
 
     Parameters
     ----------
-    contributions, p
-        as in `dropped_moments`.
+    contributions
+        (n,), the c_j: for one output of a linear layer the products ΔW_j x_j.
+    p
+        the probability with which a term is dropped (δ_j = 0).
     gamma
         the probability γ of a larger error.
     root

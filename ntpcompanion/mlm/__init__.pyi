@@ -13,7 +13,6 @@ from .evaluation.evaluate import evaluate as evaluate
 from .evaluation.evaluate import SATURATED as SATURATED
 from .evaluation.block_predictor import block_divergence as block_divergence
 from .data.downstream_tasks import draw_task as draw_task
-from .probes.probe import linear_probe as linear_probe
 from .probes.converged_probe import ConvergedProbe as ConvergedProbe
 from .curvature.traces import measured_traces as measured_traces
 from .curvature.function_trace import function_traces as function_traces

@@ -3,8 +3,6 @@ from .path_star_task import draw_graphs as draw_graphs
 from .reading import read_graphs as read_graphs
 from .pauses import PauseDecoder as PauseDecoder
 from .pauses import append_pauses as append_pauses
-from .pause_loss import insert_pauses as insert_pauses
-from .pause_loss import pause_masked_loss as pause_masked_loss
 from .oracles import follow_edges as follow_edges
 from .oracles import plan_path as plan_path
 from .oracles import look_back as look_back

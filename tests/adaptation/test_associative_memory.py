@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import linprog
 
 from ntpcompanion.adaptation.associative_memory import (
-    circle_memory,
     stored_fractions,
     stored_probability,
     widest_memory,
@@ -63,7 +62,9 @@ def test_rank_two_stores_any_values_of_independent_keys(rng):
     keys = rng.standard_normal((20, 25))
     for num_values in (2, 3, 20):
         values = rng.integers(num_values, size=20)
-        memory = circle_memory(keys, values, num_values)
+        angles = 2 * np.pi * np.arange(num_values) / num_values
+        circle = np.column_stack([np.cos(angles), np.sin(angles)])
+        memory = circle @ (np.linalg.pinv(keys) @ circle[values]).T
         answers, gaps = recalled(memory, keys)
         assert answers.tolist() == values.tolist()
         assert np.linalg.matrix_rank(memory) <= 2
@@ -96,4 +97,4 @@ def test_unknown_values_are_named():
     with pytest.raises(ValueError, match="`values`"):
         widest_memory([[1.0]], [2], 2)
     with pytest.raises(ValueError, match="`num_values`"):
-        circle_memory([[1.0]], [0], 1)
+        widest_memory([[1.0]], [0], 1)

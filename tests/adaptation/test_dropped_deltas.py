@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from ntpcompanion.adaptation.dropped_deltas import (
     dropped_bound,
-    dropped_moments,
     kearns_saul_constant,
     least_error_divisor,
     violation,
@@ -31,25 +30,6 @@ def every_mask(c, p, q):
 
 def mean_square(c, p, q):
     return sum(probability * error**2 for probability, error in every_mask(c, p, q))
-
-
-@given(c=vectors, p=probabilities, q=st.floats(0.01, 2))
-def test_moments_are_those_of_all_masks(c, p, q):
-    mean, variance = dropped_moments(c, p, q)
-    errors = list(every_mask(c, p, q))
-    expected = sum(probability * error for probability, error in errors)
-    assert mean == pytest.approx(expected, rel=1e-9, abs=1e-9 / q)
-    square = sum(probability * (error - expected) ** 2 for probability, error in errors)
-    assert variance == pytest.approx(square, rel=1e-7)
-
-
-def test_moments_of_many_terms_are_those_of_drawn_masks(rng):
-    c, p, q = 0.3 + rng.standard_normal(300), 0.9, 0.2
-    kept = rng.random((20_000, 300)) >= p
-    errors = c.sum() - kept @ c / q
-    mean, variance = dropped_moments(c, p, q)
-    assert abs(errors.mean() - mean) < 5 * (variance / 20_000) ** 0.5
-    assert errors.var() == pytest.approx(variance, rel=0.06)  # six standard errors
 
 
 @given(c=vectors, p=probabilities, other=st.floats(0.2, 5))
@@ -110,6 +90,4 @@ def test_too_many_terms_and_impossible_probabilities_are_named():
     with pytest.raises(ValueError, match="`contributions` must have at most 16 terms"):
         violation(np.ones(17), 0.5, 1.0)
     with pytest.raises(ValueError, match="`p`"):
-        dropped_moments([1.0], p=1.0, q=0.5)
-    with pytest.raises(ValueError, match="`q`"):
-        dropped_moments([1.0], p=0.5, q=0.0)
+        least_error_divisor(p=1.0, ratio=0.5)

@@ -35,10 +35,6 @@ RIGHT = {
     "PauseDecoder.call": (DECODER, {"tokens": TOKENS}),
     "PauseDecoder.features": (DECODER.features, {"tokens": TOKENS, "positions": TOKENS[:, :1]}),
     "PauseDecoder.answer": (DECODER.answer, {"prefix": TOKENS, "pauses": 1}),
-    "pause_masked_loss": (
-        planning.pause_masked_loss,
-        {"logits": torch.zeros(2, 3, 7), "tokens": TOKENS},
-    ),
     "plan_path": (planning.plan_path, {"task": TASK, "prefix": PREFIX, "fed": FED}),
     "score_answers": (planning.score_answers, {"graphs": GRAPHS, "predict": lambda: None}),
     "Objective": (planning.Objective, {"weights": (1.0, 1.0)}),
@@ -61,7 +57,6 @@ KINDS = {
     "prefixes": (None, "x", PREFIX / 2, PREFIX[0], PREFIX[:, :-1], PREFIX + 99, PREFIX - 99),
     "feds": (None, "x", FED / 2, FED[0], FED[:2], ANSWER, FED + 99, FED - 99),
     "pauses": (99,),
-    "targets": (TOKENS * 0 - 3,),
     "words": (None, TOKENS.numpy(), TOKENS / 2, TOKENS[0], TOKENS.byte(), TOKENS.to("meta")),
     "wide": (TOKENS.repeat(1, 4),),
     "at": ("x", TOKENS.numpy(), TOKENS / 2, TOKENS[:1]),
@@ -71,7 +66,6 @@ PathStar.symbol: text=choice
 PauseDecoder.call: tokens=words positions=at
 PauseDecoder.features: tokens=wide
 PauseDecoder.answer: pauses=pauses prefix=wide
-pause_masked_loss: tokens=targets
 plan_path: task=task
 score_answers: predict=answers
 Objective: weights=weights

@@ -47,10 +47,9 @@ def trained_heads(
     plan: ProbePlan,
     generator: torch.Generator,
 ) -> Float[Tensor, "k"]:
-    """Accuracy of linear heads trained on the features of k models for the same number of epochs:
-    that of `linear_probe` on each, if `batch_size` divides n; else an incomplete last batch is left
-    out. Raises ValueError for shapes that do not fit or a single class, FloatingPointError for a
-    head that is not finite.
+    """Accuracy of linear heads trained on the features of k models for the same number of epochs;
+    an incomplete last batch is left out. Raises ValueError for shapes that do not fit or a single
+    class, FloatingPointError for a head that is not finite.
     """
     train, test = scaled_stack(train, test, plan.scaling)
     heads = fit_heads(train, labels, posterior.shape[1], plan, generator)

@@ -1,11 +1,12 @@
 from dataclasses import replace
 
+import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
+from sklearn.linear_model import LogisticRegression
 
-from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
-from ntpcompanion.mlm.probes.probe import ProbePlan, linear_probe
+from ntpcompanion.mlm.probes.probe import ProbePlan
 from ntpcompanion.mlm.probes.stacked_heads import fit_heads, trained_heads
 from tests.mlm.cases import generator
 
@@ -58,16 +59,19 @@ def test_the_head_of_each_model_is_that_of_a_plain_loop():
         assert float((found.bias[model] - bias).abs().max()) < 1e-5
 
 
-@pytest.mark.parametrize("batch_size", [25, 500])
-def test_a_head_is_that_of_the_probe_of_one_model(batch_size):
-    plan = replace(PLAN, batch_size=batch_size)
-    rows, labels = features(), classes()
-    found = fit_heads(rows, labels, CLASSES, plan, generator(7)).logits(rows)
-    for model in range(MODELS):
-        examples = LabelledExamples(rows[model], labels, CLASSES)
-        alone = linear_probe(examples, examples, plan, generator(7))
-        loss = float(F.cross_entropy(found[model], labels))
-        assert loss == pytest.approx(alone.training_loss, abs=1e-5)
+def test_the_minimum_is_that_of_scikit_learn():
+    rows, labels = features(1, 300), classes(300)
+    inputs, targets = rows[0].double().numpy(), labels.numpy()
+    exact = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(inputs, targets)
+    expected = -exact.predict_log_proba(inputs)[np.arange(300), targets].mean()
+    plan = ProbePlan(learning_rate=0.03, epochs=600, batch_size=300, weight_decay=0.0)
+    found = fit_heads(rows, labels, CLASSES, plan, generator()).logits(rows)[0]
+    assert float(F.cross_entropy(found, labels)) == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_rate_rises_linearly_and_stays():
+    rising = ProbePlan(learning_rate=0.5, warmup=4)
+    assert [rising.rate_at(step) for step in (1, 2, 4, 9)] == [0.125, 0.25, 0.5, 0.5]
 
 
 def separable(labels, seed):
