@@ -4,7 +4,7 @@ import ast
 import importlib
 import operator
 
-from ntpcompanion.workflow.hashing.sources import read_stub
+from ntpcompanion.workflow.hashing.imported_files import read_stub
 from tests.sources import PACKAGE, parsed
 
 PACKAGES = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))

@@ -15,7 +15,7 @@ from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.checking.check_report import check_results
 from ntpcompanion.workflow.checking.value_comparison import read_baseline
 from ntpcompanion.workflow.claims.claims import Band, load_claims
-from ntpcompanion.workflow.hashing.sources import read_stub, source_hashes
+from ntpcompanion.workflow.hashing.imported_files import read_stub, source_hashes
 from ntpcompanion.workflow.notebooks.cells import code_cells
 from ntpcompanion.workflow.notebooks.notebook import find_notebooks, imported_modules
 from ntpcompanion.workflow.notebooks.profiles import read_profiles

@@ -1,6 +1,6 @@
 from .path_star_task import PathStar as PathStar
 from .path_star_task import draw_graphs as draw_graphs
-from .reading import read_graphs as read_graphs
+from .question_layout import read_graphs as read_graphs
 from .pauses import PauseDecoder as PauseDecoder
 from .pauses import append_pauses as append_pauses
 from .oracles import follow_edges as follow_edges
@@ -10,9 +10,9 @@ from .oracles import cheat_loss as cheat_loss
 from .scores import score_answers as score_answers
 from .scores import decode_answers as decode_answers
 from .scores import score_wrong_arm as score_wrong_arm
-from .objectives import Objective as Objective
-from .objectives import build_planner as build_planner
-from .objectives import answer_logits as answer_logits
-from .objectives import answer_loss as answer_loss
-from .objectives import network_predictor as network_predictor
+from .answer_losses import Objective as Objective
+from .answer_losses import build_planner as build_planner
+from .answer_losses import answer_logits as answer_logits
+from .answer_losses import answer_loss as answer_loss
+from .answer_losses import network_predictor as network_predictor
 from .training import train_planner as train_planner

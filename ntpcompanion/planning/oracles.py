@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 
 from ntpcompanion.checks import Count, Is, Range, checked
 from ntpcompanion.planning.path_star_task import PathStar
-from ntpcompanion.planning.reading import read_graphs
+from ntpcompanion.planning.question_layout import read_graphs
 from ntpcompanion.validation import as_integer_array
 
 Predictor = Annotated[

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from ntpcompanion.checks import Count, Length, Positive, Range, Size, checked, need
-from ntpcompanion.planning.objectives import Objective, Planner, answer_loss, network_predictor
+from ntpcompanion.planning.answer_losses import Objective, Planner, answer_loss, network_predictor
 from ntpcompanion.planning.path_star_task import Graphs, draw_graphs
 from ntpcompanion.planning.scores import AnswerScores, WrongArm, score_answers, score_wrong_arm
 from ntpcompanion.randomness import stream

@@ -14,7 +14,7 @@ from ntpcompanion.languages.pretrained.needed import needed
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.masked_sentences import batch_generator, draw_batch
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS
-from ntpcompanion.mlm.probes.probe import ProbePlan
+from ntpcompanion.mlm.probes.probe_plan import ProbePlan
 from ntpcompanion.mlm.probes.stacked_heads import trained_heads
 from ntpcompanion.mlm.training import stacked_training
 from ntpcompanion.mlm.training.cuda_graph import as_cuda_graph

@@ -5,7 +5,7 @@
 import nbformat
 import pytest
 
-from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.imported_files import source_hashes
 
 
 @pytest.fixture

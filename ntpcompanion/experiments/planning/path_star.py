@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from ntpcompanion.experiments import experiment
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import TransformerSize
-from ntpcompanion.planning.objectives import (
+from ntpcompanion.planning.answer_losses import (
     INITIAL_DEVIATION,
     Objective,
     build_planner,

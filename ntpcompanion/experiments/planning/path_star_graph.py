@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.planning import path_star
-from ntpcompanion.planning.objectives import network_predictor
+from ntpcompanion.planning.answer_losses import network_predictor
 from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.randomness import stream
 from ntpcompanion.recorded import Run

@@ -10,7 +10,7 @@ from ntpcompanion.checks import checked
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.planning import path_star, path_star_graph
 from ntpcompanion.networks.language_model import LanguageModel
-from ntpcompanion.planning.objectives import network_predictor
+from ntpcompanion.planning.answer_losses import network_predictor
 from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.planning.scores import decode_answers
 from ntpcompanion.randomness import stream

@@ -15,7 +15,7 @@ from ntpcompanion.mlm.data.downstream_tasks import PosteriorTask, draw_task, wit
 from ntpcompanion.mlm.data.mlm_checks import as_integers
 from ntpcompanion.mlm.evaluation.evaluate import TestSet, draw_test_set
 from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe
-from ntpcompanion.mlm.probes.probe import ProbePlan
+from ntpcompanion.mlm.probes.probe_plan import ProbePlan
 from ntpcompanion.randomness import torch_stream
 from ntpcompanion.validation import as_integer, check_instance
 

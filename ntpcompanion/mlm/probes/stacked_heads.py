@@ -11,7 +11,6 @@ from torch import Tensor
 
 from ntpcompanion.checks import checked
 from ntpcompanion.mlm.probes.feature_scaling import scaled_stack
-from ntpcompanion.mlm.probes.probe import ProbePlan
 from ntpcompanion.mlm.probes.probe_inputs import (
     Posterior,
     TestFeatures,
@@ -19,6 +18,7 @@ from ntpcompanion.mlm.probes.probe_inputs import (
     TrainLabels,
     accuracy_by_posterior,
 )
+from ntpcompanion.mlm.probes.probe_plan import ProbePlan
 from ntpcompanion.mlm.training.cuda_graph import as_cuda_graph
 from ntpcompanion.networks.build_network import INITIAL_DEVIATION
 

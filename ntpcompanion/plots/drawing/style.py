@@ -14,7 +14,7 @@ from matplotlib.mathtext import MathTextParser
 from matplotlib_inline.backend_inline import set_matplotlib_formats
 
 from ntpcompanion.checks import Positive, Range, Size, checked
-from ntpcompanion.plots.drawing.narrow import METADATA, WIDTH, narrow_bundle
+from ntpcompanion.plots.drawing.narrow_screens import METADATA, WIDTH, narrow_bundle
 
 STYLED = "ntpcompanion"  # the `svg.hashsalt` of Matplotlib while this style is set
 FONTS = Path(__file__).parents[1] / "fonts"

@@ -1,9 +1,9 @@
 """What code rests on: the definitions and files that a piece of it reaches.
 
-- `sources`: which files of the package a piece of code depends on, through public names too
-- `reach`: the definitions that an experiment rests on, for its records
+- `imported_files`: which files of the package a piece of code depends on, through public names too
+- `definitions`: the definitions that an experiment rests on, for its records
 - `statements`: what a statement of a module says, with what its names are bound to; code that acts
   at import, or looks where nothing can be seen
-- `modules`: the modules of packages, what statements and imports bind in them, and what a dotted
+- `bindings`: the modules of packages, what statements and imports bind in them, and what a dotted
   name is bound to
 """

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import files_below, sha256
-from ntpcompanion.workflow.hashing.modules import (
+from ntpcompanion.workflow.hashing.bindings import (
     Bound,
     Comprehension,
     Import,

@@ -18,7 +18,7 @@ from ntpcompanion.workflow.base.files import as_json, canonical_json, read_seale
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware_line
 from ntpcompanion.workflow.base.yaml_files import parse_yaml, validate
-from ntpcompanion.workflow.hashing.reach import definition_hashes
+from ntpcompanion.workflow.hashing.definitions import definition_hashes
 from ntpcompanion.workflow.records.deviation import Tolerance
 from ntpcompanion.workflow.sweeps.grid import repeated, require_every_task
 from ntpcompanion.workflow.sweeps.targets import PARTS, experiment_module

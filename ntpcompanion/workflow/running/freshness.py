@@ -20,7 +20,7 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_states, library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import state_of
-from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.imported_files import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, imported_modules
 from ntpcompanion.workflow.notebooks.parameters import FILE
 from ntpcompanion.workflow.running.layout import RECORD, file_digests, listed_files, package_data

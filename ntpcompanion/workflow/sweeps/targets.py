@@ -32,7 +32,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import library_versions, python_minor
-from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.imported_files import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
 from ntpcompanion.workflow.notebooks.parameters import (
     NO_LITERAL,

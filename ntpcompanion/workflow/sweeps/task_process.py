@@ -21,7 +21,7 @@ from ntpcompanion.workflow.base.processes import Lifeline, end_tree
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import hardware, library_versions, python_minor
 from ntpcompanion.workflow.base.tracing import outside, read_events, state_of
-from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.imported_files import source_hashes
 from ntpcompanion.workflow.hashing.statements import folder_hash
 from ntpcompanion.workflow.running.freshness import place_name
 from ntpcompanion.workflow.running.layout import Layout, files_below_root, lay_out

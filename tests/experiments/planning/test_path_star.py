@@ -7,7 +7,7 @@ import pytest
 from ntpcompanion.experiments.planning import path_star as module
 from ntpcompanion.experiments.planning.path_star import Plan, Result, run, succeeded
 from ntpcompanion.planning import PathStar, answer_loss, score_answers, training
-from ntpcompanion.planning.objectives import network_predictor
+from ntpcompanion.planning.answer_losses import network_predictor
 from ntpcompanion.planning.path_star_task import draw_graphs
 from ntpcompanion.randomness import stream
 from tests.experiments.cases import check_wrong_fields

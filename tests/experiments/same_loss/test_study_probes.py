@@ -8,7 +8,7 @@ from ntpcompanion.experiments.same_loss.study_probes import (
 )
 from ntpcompanion.experiments.same_loss.study_suite import SuitePlan, draw_study_suite
 from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe
-from ntpcompanion.mlm.probes.probe import ProbePlan
+from ntpcompanion.mlm.probes.probe_plan import ProbePlan
 from ntpcompanion.networks.stack import initial_stack
 from tests.mlm.cases import SMALL, TRANSFORMER
 

@@ -12,7 +12,7 @@ from matplotlib.mathtext import MathTextParser
 
 from ntpcompanion import plots
 from ntpcompanion.plots.drawing import style as module
-from ntpcompanion.plots.drawing.narrow import NARROW_MIME, to_svg
+from ntpcompanion.plots.drawing.narrow_screens import NARROW_MIME, to_svg
 from ntpcompanion.plots.drawing.style import keep_formulas
 from ntpcompanion.workflow.site.look import ASSETS
 

@@ -2,7 +2,7 @@ import textwrap
 
 import pytest
 
-from ntpcompanion.workflow.hashing.reach import definition_hashes
+from ntpcompanion.workflow.hashing.definitions import definition_hashes
 from tests.workflow.hashing.tiny_package import FILES
 
 

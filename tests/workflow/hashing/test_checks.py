@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ntpcompanion
-from ntpcompanion.workflow.hashing.reach import definition_hashes
+from ntpcompanion.workflow.hashing.definitions import definition_hashes
 from tests.workflow.hashing.tiny_package import EXPERIMENT, files, user
 
 PLAIN = "def half(x: int) -> int:\n    return x"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ntpcompanion.workflow.hashing.sources import names_used
+from ntpcompanion.workflow.hashing.imported_files import names_used
 from ntpcompanion.workflow.notebooks.cells import used_python
 
 

@@ -10,7 +10,7 @@ import pytest
 mpl.use("agg")
 
 from ntpcompanion import plots
-from ntpcompanion.plots.drawing import narrow, style
+from ntpcompanion.plots.drawing import style
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.pages import figures
 from ntpcompanion.workflow.running.results import outputs_digest

@@ -8,7 +8,7 @@ import psutil
 import pytest
 
 from ntpcompanion.workflow.base.tracing import state_of
-from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.imported_files import source_hashes
 from ntpcompanion.workflow.sweeps.executors import KILLED, NotDone
 from ntpcompanion.workflow.sweeps.task_process import run_experiment, settings_of
 from tests.waiting import ended, wait_for

@@ -1,6 +1,6 @@
 import pytest
 
-from ntpcompanion.workflow.hashing.sources import source_hashes
+from ntpcompanion.workflow.hashing.imported_files import source_hashes
 from ntpcompanion.workflow.running.freshness import what_changed
 from tests.refusing import refused
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from ntpcompanion.workflow.hashing.modules import (
+from ntpcompanion.workflow.hashing.bindings import (
     Bound,
     Import,
     Module,

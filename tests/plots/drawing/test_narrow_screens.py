@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from ntpcompanion import plots
-from ntpcompanion.plots.drawing import narrow
+from ntpcompanion.plots.drawing import narrow_screens
 from ntpcompanion.plots.drawing.placement import label_points
 
 LONG = "a long description of what is measured here, with its unit (nats per token)"
@@ -23,7 +23,7 @@ def test_panels_stand_below_each_other_in_their_order():
     fig, panels = plots.figure(3, height=2.0)
     for panel in panels:
         panel.plot([0, 1])
-    with narrow.narrowed(fig):
+    with narrow_screens.narrowed(fig):
         assert tuple(fig.get_size_inches()) == (3.4, 6.0)
         fig.draw_without_rendering()
         boxes = [panel.get_position() for panel in panels]
@@ -57,7 +57,7 @@ def crowded():
 
 def test_afterwards_the_figure_is_as_before(crowded):
     size, texts, places = state(crowded)
-    with narrow.narrowed(crowded):
+    with narrow_screens.narrowed(crowded):
         assert state(crowded)[1] != texts
     again = state(crowded)
     assert again[:2] == (size, texts)
@@ -66,23 +66,24 @@ def test_afterwards_the_figure_is_as_before(crowded):
 
 
 def test_the_narrow_version_leaves_nothing_outside(crowded):
-    with narrow.narrowed(crowded):
+    with narrow_screens.narrowed(crowded):
         assert inside(crowded)
         assert crowded.legends[0].get_window_extent().width < crowded.bbox.width
 
 
 def test_labels_are_broken_between_words_and_formulas_stay_whole():
     assert (
-        narrow._broken("norm of $W_k - W^\\star$ (nats)", 2) == "norm of\n$W_k - W^\\star$ (nats)"
+        narrow_screens._broken("norm of $W_k - W^\\star$ (nats)", 2)
+        == "norm of\n$W_k - W^\\star$ (nats)"
     )
-    assert narrow._broken("one", 3) == "one"
-    assert narrow._broken("one two three four", 2) == "one two\nthree four"
+    assert narrow_screens._broken("one", 3) == "one"
+    assert narrow_screens._broken("one two three four", 2) == "one two\nthree four"
 
 
 def test_tick_labels_that_would_touch_are_turned(ax):
     rates = [0.001, 0.002, 0.003, 0.005, 0.007, 0.01, 0.02, 0.03]
     plots.rate_axis(ax, rates)
-    with narrow.narrowed(ax.figure):
+    with narrow_screens.narrowed(ax.figure):
         assert {label.get_rotation() for label in ax.get_xticklabels()} == {45.0}
     assert {label.get_rotation() for label in ax.get_xticklabels()} == {0.0}
 
@@ -96,7 +97,7 @@ def test_placed_labels_are_placed_for_the_narrow_panel(ax, rng):
     def found():
         return [text for text in ax.texts if text.get_text()]
 
-    with narrow.narrowed(ax.figure):
+    with narrow_screens.narrowed(ax.figure):
         frame = ax.get_window_extent()
         for label in found():
             label.get_window_extent()  # moves the text to where it is drawn
@@ -113,14 +114,14 @@ def test_the_forest_of_comparisons_fits(ax):
     )
     table = table.assign(low=table["value"] - 0.2, high=table["value"] + 0.2, delta=[0.3, 0.3])
     plots.draw_comparisons(ax, table)
-    with narrow.narrowed(ax.figure):
+    with narrow_screens.narrowed(ax.figure):
         assert inside(ax.figure)
         assert ax.get_window_extent().width > 0.22 * ax.figure.bbox.width
 
 
 def test_a_grid_of_panels_keeps_its_rows():
     fig, panels = mpl.pyplot.subplots(2, 1, figsize=(6.5, 4))
-    with narrow.narrowed(fig):
+    with narrow_screens.narrowed(fig):
         assert tuple(fig.get_size_inches()) == (3.4, 4.0)
         assert [ax.get_subplotspec().num1 for ax in panels] == [0, 1]
 
@@ -128,15 +129,15 @@ def test_a_grid_of_panels_keeps_its_rows():
 def test_a_figure_without_panels_is_only_made_narrower():
     fig = mpl.pyplot.figure(figsize=(6.5, 2))
     fig.text(0.5, 0.5, "nothing")
-    with narrow.narrowed(fig):
+    with narrow_screens.narrowed(fig):
         assert tuple(fig.get_size_inches()) == (3.4, 2.0)
 
 
 def test_a_narrow_figure_is_drawn_once_when_it_is_printed(monkeypatch):
     fig, _ = plots.figure()
     times, draw = [], fig.draw
-    with narrow.narrowed(fig):
+    with narrow_screens.narrowed(fig):
         monkeypatch.setattr(fig, "draw", lambda renderer: times.append(draw(renderer)))
-        narrow.to_svg(fig)
+        narrow_screens.to_svg(fig)
     assert len(times) == 1
     assert fig.get_layout_engine() is not None

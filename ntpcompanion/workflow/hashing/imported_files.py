@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from ntpcompanion.workflow.base.files import read_input, sha256
-from ntpcompanion.workflow.hashing.modules import (
+from ntpcompanion.workflow.hashing.bindings import (
     NO_PYTHON,
     ONE_PARSES,
     absolute,
