@@ -20,8 +20,8 @@ OWN_PROBES = {"heads": "paper's head", "tuned": "fine-tuned"}
 
 @dataclass(frozen=True, eq=False)
 class HeldEffects:
-    """Networks at three traces of the function, beside those of the same seed that were held at the
-    trace where they began.
+    """Networks at several traces of the function, beside those of the same seed that were held at
+    the trace where they began.
 
     Fields
     ------
@@ -48,20 +48,25 @@ class HeldEffects:
         names = ["plain trace", "trace of the function", "median input", "loss (% of gap)"]
         return shown.set_axis([*names, "64 columns", "masked"], axis=1).reset_index()
 
-    def slopes(self, kind: str = "held") -> pd.DataFrame:
-        """Points for each e-fold of the trace of the function, within seeds: a row for each
-        language, a column for each probe that was measured of the `kind`.
+    def slopes(self, kind: str = "held", trace: str = "function") -> pd.DataFrame:
+        """Points for each e-fold of the trace of the function, or with `median` of that of the
+        median input, within seeds: a row for each language, a column for each probe that was
+        measured of the `kind`.
         """
         probes = [*PROBES, *(OWN_PROBES if kind == "held" else ())]
-        return slope_table(self.studies, kind, probes, trace="function")
+        return slope_table(self.studies, kind, probes, trace=trace)
 
     @property
     def slope_table(self) -> pd.DataFrame:
-        """The `slopes` of both kinds for readers, with 95 % intervals; a row for each probe."""
+        """The `slopes` of both kinds for readers, and at one loss those by the median input, with
+        95 % intervals; a row for each probe.
+        """
+        tables = {word: self.slopes(kind) for kind, word in KINDS.items()}
+        tables["median input"] = self.slopes(trace="median")
         columns = {
-            f"{name}, {word}": self.slopes(kind).loc[name].map(with_interval)
-            for kind, word in KINDS.items()
+            f"{name}, {word}": table.loc[name].map(with_interval)
             for name in self.studies
+            for word, table in tables.items()
         }
         words = PROBES | OWN_PROBES
         shown = pd.DataFrame(columns).reindex(list(words)).rename(words).fillna("")
@@ -78,11 +83,13 @@ class HeldEffects:
 
     @property
     def summary(self) -> pd.DataFrame:
-        """A row for each language. Changes of the trace at one loss are `flat` and `sharp`, and the
-        `least` of the sharper networks; losses of one seed differ at most by `apart`, and the mean
+        """A row for each language. Changes of the trace at one loss are `flat` and `sharp`, those
+        of the median input `flat_median` and `sharp_median`, and the `least` of the sharper
+        networks; losses of one seed differ at most by `apart`, and the mean
         excess of the flatter networks is `level`, both in per cent of the learnable gap. The
         control gains `rest` by the rest of its training. After the same steps the sharper networks
-        have `last_trace`, `last_loss` and `last_gain`. Slopes have the names of their probes.
+        have `last_trace`, `last_loss` and `last_gain`, the least flat ones `near_trace` and so on.
+        Slopes have the names of their probes, by the median input with `by_median_` before it.
         """
         rows = {}
         for name, study in self.studies.items():
@@ -91,10 +98,13 @@ class HeldEffects:
             control = study.arm("held", 0.0, "share")
             ratio = study.arm("held", sharp, "function") / study.arm("held", 0.0, "function")
             ends = [study.arm("held", side, "share") - control for side in (flat, sharp)]
+            near = max(change for change in study.strengths("last") if change < 0)
             rest = (study.arm(kind, 0.0, "projected").to_numpy() for kind in ("last", "held"))
             rows[name] = {
                 "flat": with_interval(held["function"][flat]),
                 "sharp": with_interval(held["function"][sharp]),
+                "flat_median": with_interval(held["median"][flat]),
+                "sharp_median": with_interval(held["median"][sharp]),
                 "least": np.log(ratio.min()),
                 "apart": max(end.abs().max() for end in ends),
                 "level": study.arm("held", flat, "share").mean(),
@@ -102,7 +112,11 @@ class HeldEffects:
                 "last_trace": with_interval(last["function"][sharp]),
                 "last_loss": with_interval(last["share"][sharp]),
                 "last_gain": with_interval(last["projected"][sharp]),
+                "near_trace": with_interval(last["function"][near]),
+                "near_loss": with_interval(last["share"][near]),
+                "near_gain": with_interval(last["projected"][near]),
                 **self.slopes().loc[name].map(with_interval),
+                **self.slopes(trace="median").loc[name].map(with_interval).add_prefix("by_median_"),
             }
         return pd.DataFrame(rows).T
 
@@ -110,10 +124,14 @@ class HeldEffects:
 def read_held_effects(
     studies: RecordedStudies, read: Callable[[str], Iterable[Any]]
 ) -> HeldEffects:
-    """The records of `held_traces`, with the languages of two studies; `read` gives the runs of a
-    record.
+    """The records of `held_traces`, with the languages of three studies; `read` gives the runs of
+    a record.
     """
-    languages = {"8 states": ("hmm8", studies.eight), "6 states": ("hmm6", studies.six)}
+    languages = {
+        "8 states": ("hmm8", studies.eight),
+        "6 states": ("hmm6", studies.six),
+        "grammar": ("pcfg16", studies.grammar),
+    }
     return HeldEffects(
         {
             name: held_study(read(f"held_traces_{language}"), study.gaps)

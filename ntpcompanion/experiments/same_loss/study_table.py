@@ -53,8 +53,10 @@ class Study:
 
     @property
     def position(self) -> int:
-        """Of the main task, where a probe is read if no position is named; 1 without a plan."""
-        return self.plan.suite.places[0] if self.plan else 1
+        """Of the main task, where a probe is read if no position is named; without a plan the first
+        one that was measured.
+        """
+        return self.plan.suite.places[0] if self.plan else int(self.table.position.min())
 
     def select(self, query: str) -> "Study":
         """The models for which a query of pandas holds, such as "strength >= 0"."""

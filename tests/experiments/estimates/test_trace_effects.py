@@ -114,13 +114,13 @@ def test_what_networks_show_that_were_held_at_three_traces():
             excess = 0.008 + 1e-4 * abs(change)
             models += rows(kind, change, excess, np.exp(2 * change), more - 2 * change)
     own = study_of(*models)
-    for name in ("function", "median"):
-        own.table[name] = own.table.balanced**0.5
+    own.table["function"], own.table["median"] = own.table.balanced**0.5, own.table.balanced
     for name in ("masked", "heads", "tuned"):
         own.table[name] = own.table.projected
     found = HeldEffects({"8 states": own})
     assert found.slopes().heads["8 states"].mean == pytest.approx(-2)
     assert found.slopes("last").masked["8 states"].mean == pytest.approx(-2)
+    assert found.slopes(trace="median").masked["8 states"].mean == pytest.approx(-1)
     assert found.changes("held")["function"]["8 states", 0.6].mean == pytest.approx(0.6)
     assert found.change_table["taken at"].tolist() == ["one loss"] * 2 + ["same steps"] * 2
     assert found.slope_table.probe.tolist()[-1] == "fine-tuned"
@@ -128,7 +128,8 @@ def test_what_networks_show_that_were_held_at_three_traces():
     row = found.summary.loc["8 states"]
     assert (row.least, row.apart) == pytest.approx((0.6, 100 * 6e-5 / 0.8))
     assert row.level == pytest.approx(100 * 0.00804 / 0.8)
-    assert (row.rest[:5], row.last_gain[:5]) == ("+1.00", "−1.20")
+    assert (row.rest[:5], row.last_gain[:5], row.near_gain[:5]) == ("+1.00", "−1.20", "+0.80")
+    assert (row.projected[:5], row.by_median_projected[:5]) == ("−2.00", "−1.00")
     of_one = own.table.eval("kind == 'held' and strength == 0.6 and seed == 1")
     own.table.loc[of_one, "function"] *= np.exp(-0.1)
     assert HeldEffects({"8 states": own}).summary.least["8 states"] == pytest.approx(0.5)
