@@ -10,7 +10,7 @@ import pytest
 mpl.use("agg")
 
 from ntpcompanion import plots
-from ntpcompanion.plots.drawing import style
+from ntpcompanion.plots.drawing import narrow_screens, style
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.pages import figures
 from ntpcompanion.workflow.running.results import outputs_digest
@@ -31,7 +31,7 @@ def drawn():
         line = plots.draw_measured(right, [1, 10], [1, 2])
         plots.label_line(right, line, "a < b & c")
         right.set(xscale="log", xlabel="steps $k^\\star$ until $\\eta \\geq 1$")
-        yield {"image/svg+xml": narrow.to_svg(fig), **narrow.narrow_bundle(fig)}
+        yield {"image/svg+xml": narrow_screens.to_svg(fig), **narrow_screens.narrow_bundle(fig)}
         mpl.pyplot.close("all")
 
 
@@ -98,7 +98,7 @@ def test_the_names_of_colours_are_those_of_the_plots():
     named = [getattr(plots, name) for name in MEANINGS] + list(style.FURTHER)
     assert set(Project.find().settings.colours) == set(named)
     assert (plots.ramp(2)[0], plots.ramp(2)[1]) == figures.RAMP
-    assert figures.NARROW_MIME == narrow.NARROW_MIME
+    assert figures.NARROW_MIME == narrow_screens.NARROW_MIME
     assert figures.TYPEFACE == style.TYPEFACE
 
 
