@@ -20,9 +20,9 @@ def test_descent_written_out_ends_at_the_last_points(found):
     p, h = table.next_token * table.weight[:, None], table.embeddings
     start = stream(0, "start 1").standard_normal((4, 6)) / np.sqrt(6)
     for name, rate in (("GD", 0.5), ("NGD", 0.01)):
-        W, effective = start, 0.0
-        for k in range(301):
-            W = W - effective * gradient if k else W
+        W, effective, gradient = start, 0.0, 0.0
+        for _ in range(301):
+            W = W - effective * gradient
             gradient = (softmax(h @ W.T, axis=1) * table.weight[:, None] - p).T @ h
             effective = rate / np.linalg.norm(gradient) if name == "NGD" else rate
         loss = -(p * log_softmax(h @ W.T, axis=1)).sum()
