@@ -25,7 +25,7 @@ Look = tuple[int, str]  # width in pixels and colours
 # How a page is looked at: it is loaded under the first and then only shown in another way.
 NARROW_FIRST: tuple[Look, ...] = ((390, "light"), (1280, "light"))
 USUAL: tuple[Look, ...] = ((1280, "light"), (1280, "dark"), (390, "light"))
-# widths below the widest have one set of colours, which no width changes
+# light at every width, dark at two of them: a width changes no colour
 EVERY: tuple[Look, ...] = (*USUAL, (390, "dark"), (768, "light"), (320, "light"))
 NAMED = re.compile(r'\b(?:id|name)="([^"]+)"')
 DOWNLOADS = (".csv", ".ipynb", ".json", ".md", ".txt")
