@@ -25,8 +25,9 @@ Look = tuple[int, str]  # width in pixels and colours
 # How a page is looked at: it is loaded under the first and then only shown in another way.
 NARROW_FIRST: tuple[Look, ...] = ((390, "light"), (1280, "light"))
 USUAL: tuple[Look, ...] = ((1280, "light"), (1280, "dark"), (390, "light"))
-# light at every width, dark at two of them: a width changes no colour
-EVERY: tuple[Look, ...] = (*USUAL, (390, "dark"), (768, "light"), (320, "light"))
+EVERY: tuple[Look, ...] = tuple(
+    (width, colours) for width in (1280, 768, 390, 320) for colours in ("light", "dark")
+)
 NAMED = re.compile(r'\b(?:id|name)="([^"]+)"')
 DOWNLOADS = (".csv", ".ipynb", ".json", ".md", ".txt")
 SEARCHED = re.compile("finished|did not match")
