@@ -85,16 +85,17 @@ class HeldEffects:
     def summary(self) -> pd.DataFrame:
         """A row for each language. Changes of the trace at one loss are `flat` and `sharp`, those
         of the median input `flat_median` and `sharp_median`, and the `least` of the sharper
-        networks; losses of one seed differ at most by `apart`, and the mean
-        excess of the flatter networks is `level`, both in per cent of the learnable gap. The
-        control gains `rest` by the rest of its training. After the same steps the sharper networks
-        have `last_trace`, `last_loss` and `last_gain`, the least flat ones `near_trace` and so on.
+        networks; losses of one seed differ at most by `apart`, and the mean excess of the flatter
+        networks is `level`, both in per cent of the learnable gap. The control gains `rest` by the
+        rest of its training. After the same steps the sharper networks have `last_trace`,
+        `last_loss` and `last_gain`, the flatter ones nearest to the control `near_trace` and so on.
         Slopes have the names of their probes, by the median input with `by_median_` before it.
         """
-        rows = {}
+        rows, changes = {}, {kind: self.changes(kind) for kind in KINDS}
+        slopes, by_median = self.slopes(), self.slopes(trace="median")
         for name, study in self.studies.items():
             flat, *_, sharp = study.strengths("held")
-            held, last = (self.changes(kind).loc[name] for kind in KINDS)
+            held, last = (changes[kind].loc[name] for kind in KINDS)
             control = study.arm("held", 0.0, "share")
             ratio = study.arm("held", sharp, "function") / study.arm("held", 0.0, "function")
             ends = [study.arm("held", side, "share") - control for side in (flat, sharp)]
@@ -115,8 +116,8 @@ class HeldEffects:
                 "near_trace": with_interval(last["function"][near]),
                 "near_loss": with_interval(last["share"][near]),
                 "near_gain": with_interval(last["projected"][near]),
-                **self.slopes().loc[name].map(with_interval),
-                **self.slopes(trace="median").loc[name].map(with_interval).add_prefix("by_median_"),
+                **slopes.loc[name].map(with_interval),
+                **by_median.loc[name].map(with_interval).add_prefix("by_median_"),
             }
         return pd.DataFrame(rows).T
 

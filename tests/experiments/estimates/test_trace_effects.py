@@ -115,6 +115,7 @@ def test_what_networks_show_that_were_held_at_three_traces():
             models += rows(kind, change, excess, np.exp(2 * change), more - 2 * change)
     own = study_of(*models)
     own.table["function"], own.table["median"] = own.table.balanced**0.5, own.table.balanced
+    own.table["position"] = 8  # no plan says which task is the main one
     for name in ("masked", "heads", "tuned"):
         own.table[name] = own.table.projected
     found = HeldEffects({"8 states": own})
