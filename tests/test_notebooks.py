@@ -39,6 +39,7 @@ WITHOUT_DATA = {
         "fig-entropies",
     },
     "dyck": {"fig-by-hand", "fig-kink"},
+    "flatness_downstream": {"fig-held"},  # data under fig-held-grammar
     "ntp_svm": {"fig-plane", "fig-parts"},
     "pitfalls": {"fig-path-star", "fig-path-star-touch"},
     "separability": {"fig-cone"},
