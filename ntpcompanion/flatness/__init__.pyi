@@ -9,8 +9,8 @@ from .model import ConditionalModel as ConditionalModel
 from .model import gradient_covariance as gradient_covariance
 from .manifold import tangent_basis as tangent_basis
 from .manifold import nearest_minimizer as nearest_minimizer
-from .drift import follow_ode as follow_ode
-from .drift import follow_adam_ode as follow_adam_ode
+from .valley_flow import follow_ode as follow_ode
+from .valley_flow import follow_adam_ode as follow_adam_ode
 from .ensemble import follow_sgd as follow_sgd
 from .ensemble import follow_adam as follow_adam
 from .fisher_bias import fisher_bias as fisher_bias

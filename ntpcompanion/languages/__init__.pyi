@@ -7,7 +7,7 @@ from .text.counting import ContextCounts as ContextCounts
 from .language import Language as Language
 from .hmm import HMM as HMM
 from .grammars.pcfg import PCFG as PCFG
-from .pretrained.causal import CausalLanguage as CausalLanguage
+from .pretrained.causal_language import CausalLanguage as CausalLanguage
 from .pretrained.word_model import WordModel as WordModel
 from .pretrained.continuations import Continuations as Continuations
 from .language import estimate_entropy_floor as estimate_entropy_floor
@@ -17,4 +17,4 @@ from .random_hmms import random_block_hmm as random_block_hmm
 from .grammars.levelled_grammars import random_levelled_pcfg as random_levelled_pcfg
 from .grammars.levelled_grammars import span_labels as span_labels
 from .grammars.derivation import draw_derivation as draw_derivation
-from .pretrained.hub import load_opt as load_opt
+from .pretrained.load_models import load_opt as load_opt

@@ -15,10 +15,10 @@ from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.masked_sentences import batch_generator, draw_batch
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS
 from ntpcompanion.mlm.probes.probe_plan import ProbePlan
-from ntpcompanion.mlm.probes.stacked_heads import trained_heads
+from ntpcompanion.mlm.probes.trained_heads import trained_heads
 from ntpcompanion.mlm.training import stacked_training
 from ntpcompanion.mlm.training.cuda_graph import as_cuda_graph
-from ntpcompanion.mlm.training.stacked_regularizers import AdversarialPlan, adversary
+from ntpcompanion.mlm.training.regularizers import AdversarialPlan, adversary
 from ntpcompanion.mlm.training.train import masked_loss, train
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.build_network import build_model

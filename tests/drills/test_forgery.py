@@ -92,7 +92,9 @@ def test_a_forged_page_and_result_fail_by_a_sentence(executed):
     assert "`stderr` of 'toy.half' must not be negative" in executed.command("why", "coin")
 
 
-@pytest.mark.parametrize("tag", ["remove-output", "remove-cell", "hide-output", "hide-cell"])
+@pytest.mark.parametrize(
+    "tag", ["remove-output", "remove-cell", "remove_cell", "hide-output", "hide-cell"]
+)
 def test_a_measuring_cell_that_shows_nothing_is_refused(executed, tag):
     executed.edit(
         "notebooks/words.md",
@@ -100,8 +102,9 @@ def test_a_measuring_cell_that_shows_nothing_is_refused(executed, tag):
         f"```{{code-cell}} ipython3\n:tags: [{tag}]\nfrom pathlib",
     )
     output = executed.command("build", code=1)
+    hyphened = tag.replace("_", "-")
     assert (
-        f"the cell that measures toy.words is tagged `{tag}`, and its cards would be missing"
+        f"the cell that measures toy.words is tagged `{hyphened}`, and its cards would be missing"
         in output
     )
 

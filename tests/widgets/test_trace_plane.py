@@ -14,7 +14,7 @@ from scipy import stats
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
 from ntpcompanion.experiments.estimates.trace_effects import TraceEffects
 from ntpcompanion.experiments.same_loss import downstream
-from ntpcompanion.experiments.same_loss import study_table as study
+from ntpcompanion.experiments.same_loss import recorded_study as study
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics import slope_within_seeds
 from tests.experiments.cases import recorded

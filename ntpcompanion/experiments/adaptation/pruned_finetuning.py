@@ -22,7 +22,7 @@ from ntpcompanion.adaptation.finetuning import (
 )
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.real_model.model_text import TextRows, shuffled, split_rows
-from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.languages.pretrained.load_models import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import torch_stream
 

@@ -15,7 +15,7 @@ from ntpcompanion.adaptation.finetuning import linear_layers
 from ntpcompanion.adaptation.pruning import Rule, input_norms, pruned
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.adaptation.common_facts import KINDS
-from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.languages.pretrained.load_models import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import stream
 

@@ -17,8 +17,8 @@ from ntpcompanion.experiments.estimates.real_downstream_effects import (
 )
 from ntpcompanion.experiments.estimates.recorded_studies import keyed
 from ntpcompanion.experiments.real_model.real_downstream import Plan, Result
-from ntpcompanion.experiments.same_loss.study_evidence import with_interval
-from ntpcompanion.experiments.same_loss.study_table import TRACES
+from ntpcompanion.experiments.same_loss.recorded_study import TRACES
+from ntpcompanion.experiments.same_loss.study_effects import with_interval
 from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, crossed_effect, slopes_of_seeds
 

@@ -11,8 +11,8 @@ import pandas as pd
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
 from ntpcompanion.experiments.estimates.trace_effects import PROBES
 from ntpcompanion.experiments.same_loss.penalized_traces import with_function_traces
-from ntpcompanion.experiments.same_loss.study_evidence import slope_table, with_interval
-from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.experiments.same_loss.recorded_study import Study
+from ntpcompanion.experiments.same_loss.study_effects import slope_table, with_interval
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
 WEIGHTS = (-0.01, 0.0, 0.01, 0.03)  # of the penalty; chosen before these traces were known

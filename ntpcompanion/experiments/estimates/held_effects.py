@@ -10,8 +10,8 @@ import pandas as pd
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
 from ntpcompanion.experiments.estimates.trace_effects import PROBES
 from ntpcompanion.experiments.same_loss.held_traces import held_study
-from ntpcompanion.experiments.same_loss.study_evidence import slope_table, with_interval
-from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.experiments.same_loss.recorded_study import Study
+from ntpcompanion.experiments.same_loss.study_effects import slope_table, with_interval
 from ntpcompanion.statistics.effects import paired_effect
 
 KINDS = {"held": "one loss", "last": "same steps"}

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
-from ntpcompanion.experiments.same_loss import comparisons, downstream, study_evidence
+from ntpcompanion.experiments.same_loss import comparisons, downstream, study_effects
 from ntpcompanion.experiments.same_loss.lookup_columns import accuracy_table
-from ntpcompanion.experiments.same_loss.study_table import Study, study_table
+from ntpcompanion.experiments.same_loss.recorded_study import Study, study_table
 from ntpcompanion.mlm.data.named_plans import LANGUAGE_PLANS, named
 from ntpcompanion.mlm.evaluation.block_predictor import block_divergence
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps, context_gaps
@@ -69,7 +69,7 @@ class SameLossEffects:
     def accuracies(self) -> pd.DataFrame:
         """On the main task of 8 states, by `features` (FEATURES), `probe` and seed, in per cent."""
         kinds = [name.removesuffix(" table") for name in FEATURES]
-        table = study_evidence.accuracies_by_features(self.studies.eight, kinds, PROBES)
+        table = study_effects.accuracies_by_features(self.studies.eight, kinds, PROBES)
         return table.replace({"features": {"lookup": "lookup table"}})
 
     @property
@@ -77,12 +77,12 @@ class SameLossEffects:
         """What the design asks for, and whether each language meets it."""
         of, drawn = self.studies, self.studies.sentences
         measured = {
-            "8 states": study_evidence.design_effects(of.eight, drawn["eight"]),
-            "6 states": study_evidence.design_effects(of.six, drawn["six"]),
-            "12 states": study_evidence.design_effects(of.twelve, drawn["twelve"]),
-            "grammar": study_evidence.design_effects(of.grammar, drawn["grammar"]),
+            "8 states": study_effects.design_effects(of.eight, drawn["eight"]),
+            "6 states": study_effects.design_effects(of.six, drawn["six"]),
+            "12 states": study_effects.design_effects(of.twelve, drawn["twelve"]),
+            "grammar": study_effects.design_effects(of.grammar, drawn["grammar"]),
         }
-        return study_evidence.condition_table(CONDITIONS, measured)
+        return study_effects.condition_table(CONDITIONS, measured)
 
     @cached_property
     def _columns(self) -> pd.DataFrame:

@@ -14,8 +14,8 @@ from ntpcompanion.experiments.estimates.recorded_studies import keyed
 from ntpcompanion.experiments.estimates.trace_effects import PROBES
 from ntpcompanion.experiments.real_model.real_downstream import Plan, Result
 from ntpcompanion.experiments.same_loss import downstream
-from ntpcompanion.experiments.same_loss.study_evidence import with_interval
-from ntpcompanion.experiments.same_loss.study_table import TRACES, study_table
+from ntpcompanion.experiments.same_loss.recorded_study import TRACES, study_table
+from ntpcompanion.experiments.same_loss.study_effects import with_interval
 from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect, slope_within_seeds
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from ntpcompanion.experiments.same_loss.study_table import Study, read_study
+from ntpcompanion.experiments.same_loss.recorded_study import Study, read_study
 
 EIGHT = ("downstream_hmm8", "downstream_hmm8_adversarial", "downstream_hmm8_weak_adversary")
 WIDER = ("downstream_hmm8_width64", "downstream_hmm8_width128")

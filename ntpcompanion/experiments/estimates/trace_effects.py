@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
-from ntpcompanion.experiments.same_loss import study_evidence
-from ntpcompanion.experiments.same_loss.study_evidence import with_interval
-from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.experiments.same_loss import study_effects
+from ntpcompanion.experiments.same_loss.recorded_study import Study
+from ntpcompanion.experiments.same_loss.study_effects import with_interval
 from ntpcompanion.statistics.power import verdict_on, verdict_probabilities
 
 _FOLD = np.log(19.34 / 8.01)  # e-folds between the traces of the paper's Table 2
@@ -69,7 +69,7 @@ class TraceEffects:
         """Points per e-fold of the balanced trace, a row for each language, a column for each of
         PROBES.
         """
-        return study_evidence.slope_table(self.flatter, "penalty", [*PROBES])
+        return study_effects.slope_table(self.flatter, "penalty", [*PROBES])
 
     @cached_property
     def doses(self) -> pd.DataFrame:
@@ -122,7 +122,7 @@ class TraceEffects:
         for name, study in self.flatter.items():
             end, side = self.doses.loc[name].iloc[-1], self.slopes.projected[name]
             level = study.arm("penalty", 0.0, "projected").mean()
-            fifth = study_evidence.points_of_log_odds(PRINTED_LOG_ODDS / 5, level)
+            fifth = study_effects.points_of_log_odds(PRINTED_LOG_ODDS / 5, level)
             low, high = side.interval
             verdict = verdict_on(low, high, -fifth)
             rows[name] = {
@@ -174,7 +174,7 @@ class TraceEffects:
             for name in self.flatter
             for probe, word in named.items()
         }
-        return study_evidence.intervals(rows).assign(paper=PRINTED_SLOPE, delta=PRINTED_SLOPE / 5)
+        return study_effects.intervals(rows).assign(paper=PRINTED_SLOPE, delta=PRINTED_SLOPE / 5)
 
     @property
     def rescaled(self) -> pd.Series:
@@ -214,7 +214,7 @@ class TraceEffects:
         given with their names in words.
         """
         studies = [*self.studies.by_width.values()]
-        slopes = study_evidence.slopes_across(studies, [*probes]).map(with_interval)
+        slopes = study_effects.slopes_across(studies, [*probes]).map(with_interval)
         names = [f"per e-fold of the {trace} trace" for trace in ("plain", "balanced")]
         return slopes.set_axis(names, axis=1).rename(probes).rename_axis("probe").reset_index()
 
@@ -245,8 +245,8 @@ class TraceEffects:
         )
         studies = dict(zip(names, self.flatter.values(), strict=True))
         return {
-            "languages": study_evidence.models_to_choose(studies, [*MOVES, "saturated"]),
-            "probes": [*study_evidence.CHOICES],
+            "languages": study_effects.models_to_choose(studies, [*MOVES, "saturated"]),
+            "probes": [*study_effects.CHOICES],
             "equal_share": self.studies.eight.equal_share,
             "printed": PRINTED_SLOPE,
         }

@@ -14,9 +14,9 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.flatness.valley_models import PROBABILITY, coin, linear
 from ntpcompanion.flatness import averages
 from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
-from ntpcompanion.flatness.drift import FlowPath, follow_adam_ode, follow_ode
 from ntpcompanion.flatness.ensemble import follow_adam
 from ntpcompanion.flatness.toy_models import ToyModel
+from ntpcompanion.flatness.valley_flow import FlowPath, follow_adam_ode, follow_ode
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, estimate, mean_effect
 

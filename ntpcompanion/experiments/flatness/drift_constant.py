@@ -11,9 +11,9 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.flatness.valley_models import PROBABILITY, coin
 from ntpcompanion.flatness import averages
 from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
-from ntpcompanion.flatness.drift import follow_ode
 from ntpcompanion.flatness.ensemble import EnsemblePath, follow_sgd
 from ntpcompanion.flatness.toy_models import imbalance
+from ntpcompanion.flatness.valley_flow import follow_ode
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, estimate, mean_effect
 

@@ -16,10 +16,10 @@ from ntpcompanion.experiments.flatness import drift_constant
 from ntpcompanion.experiments.flatness.valley_models import network, valley_models
 from ntpcompanion.flatness import averages
 from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
-from ntpcompanion.flatness.drift import FlowPath, follow_ode
 from ntpcompanion.flatness.ensemble import EnsemblePath, follow_sgd
 from ntpcompanion.flatness.manifold import nearest_minimizer, tangent_basis
 from ntpcompanion.flatness.toy_models import ToyModel
+from ntpcompanion.flatness.valley_flow import FlowPath, follow_ode
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, estimate, mean_effect
 

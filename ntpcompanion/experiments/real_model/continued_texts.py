@@ -18,8 +18,8 @@ from ntpcompanion.languages.pretrained.continuations import (
     enumerate_continuations,
     frequent_continuation_words,
 )
+from ntpcompanion.languages.pretrained.gguf_weights import PACKAGED
 from ntpcompanion.languages.pretrained.needed import needed
-from ntpcompanion.languages.pretrained.packaged import PACKAGED
 from ntpcompanion.languages.pretrained.word_model import WordModel
 from ntpcompanion.mlm.training.checkpoints import load_checkpoint, save_checkpoint
 from ntpcompanion.randomness import torch_stream

@@ -12,7 +12,7 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from ntpcompanion.experiments import experiment
-from ntpcompanion.languages.pretrained.hub import load_causal_model, special_token
+from ntpcompanion.languages.pretrained.load_models import load_causal_model, special_token
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.languages.text.counting import count_contexts
 from ntpcompanion.linear.tables.contexts import ContextTable

@@ -17,13 +17,14 @@ from ntpcompanion.experiments.real_model.continued_texts import ContinuationPlan
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm, Measured
 from ntpcompanion.experiments.same_loss.lookup_columns import probed_columns
-from ntpcompanion.experiments.same_loss.study_measures import measure_arm
-from ntpcompanion.experiments.same_loss.study_results import StudyModel
+from ntpcompanion.experiments.same_loss.measure_models import measure_arm
+from ntpcompanion.experiments.same_loss.study_model import StudyModel
 from ntpcompanion.experiments.same_loss.study_suite import StudySuite, SuitePlan
 from ntpcompanion.languages.pretrained.continuations import Continuations
 from ntpcompanion.mlm.curvature.function_trace import function_traces
 from ntpcompanion.mlm.data.downstream_tasks import PosteriorTask
-from ntpcompanion.mlm.data.labelled_examples import LabelledExamples, bayes_accuracy
+from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
+from ntpcompanion.mlm.data.task_accuracy import bayes_accuracy
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.mlm.evaluation.evaluate import draw_test_set
 from ntpcompanion.mlm.training.distributed import checked_device

@@ -23,7 +23,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.real_model.model_text import TextRows, shuffled, split_rows
 from ntpcompanion.flatness.causal_traces import fisher_squares, hessian_forms
 from ntpcompanion.flatness.llama_rescaling import KINDS, balanced_llama, kind_of
-from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.languages.pretrained.load_models import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import torch_stream
 

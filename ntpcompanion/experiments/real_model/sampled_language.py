@@ -13,8 +13,8 @@ from pydantic import Field
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.real_model.model_text import load
 from ntpcompanion.experiments.real_model.stored_table import HalfMatrix
-from ntpcompanion.languages.pretrained.causal import CausalLanguage
-from ntpcompanion.languages.pretrained.hub import frequent_words
+from ntpcompanion.languages.pretrained.causal_language import CausalLanguage
+from ntpcompanion.languages.pretrained.load_models import frequent_words
 from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, mean_effect
 

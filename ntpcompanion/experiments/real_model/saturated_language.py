@@ -16,8 +16,8 @@ from ntpcompanion.experiments.real_model.learned_language import masked_logits
 from ntpcompanion.experiments.real_model.model_text import load
 from ntpcompanion.experiments.real_model.sampled_language import MOST_WORDS
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore
-from ntpcompanion.languages.pretrained.causal import CausalLanguage
-from ntpcompanion.languages.pretrained.hub import frequent_words
+from ntpcompanion.languages.pretrained.causal_language import CausalLanguage
+from ntpcompanion.languages.pretrained.load_models import frequent_words
 from ntpcompanion.mlm.evaluation.evaluate import divergence
 from ntpcompanion.mlm.training.distributed import checked_device
 from ntpcompanion.mlm.training.train import train

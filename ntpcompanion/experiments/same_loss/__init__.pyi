@@ -5,8 +5,8 @@ from . import penalized_traces as penalized_traces
 from . import held_traces as held_traces
 from . import equal_loss as equal_loss
 from . import bottleneck_ranks as bottleneck_ranks
-from . import study_table as study_table
+from . import recorded_study as recorded_study
 from . import comparisons as comparisons
-from .study_evidence import sgd_excess as sgd_excess
-from .study_evidence import with_interval as with_interval
-from .study_table import read_study as read_study
+from .study_effects import sgd_excess as sgd_excess
+from .study_effects import with_interval as with_interval
+from .recorded_study import read_study as read_study

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.experiments.same_loss.recorded_study import Study
 
 NONE = float("nan")
 

@@ -17,10 +17,10 @@ from ntpcompanion.experiments.same_loss.interventions import (
     Measured,
     Start,
 )
+from ntpcompanion.experiments.same_loss.measure_models import measure_arm, with_slopes
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
-from ntpcompanion.experiments.same_loss.study_measures import measure_arm, with_slopes
+from ntpcompanion.experiments.same_loss.study_model import StudyModel, TaskReferences
 from ntpcompanion.experiments.same_loss.study_probes import study_references
-from ntpcompanion.experiments.same_loss.study_results import StudyModel, TaskReferences
 from ntpcompanion.experiments.same_loss.study_suite import StudySuite, SuitePlan, draw_study_suite
 from ntpcompanion.mlm.data.stacked_sentences import Labels
 from ntpcompanion.mlm.training.checkpoints import load_checkpoint, save_checkpoint
@@ -152,8 +152,7 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     Two models of another trace and the same function:
 
     >>> from ntpcompanion.experiments import Rescaled, SuitePlan
-    >>> from ntpcompanion.experiments.same_loss import downstream
-    >>> from ntpcompanion.experiments.same_loss import study_table
+    >>> from ntpcompanion.experiments.same_loss import downstream, recorded_study
     >>> from ntpcompanion.mlm import ConvergedProbe, HMMPlan, TrainingPlan
     >>> from ntpcompanion.networks import TransformerSize
     >>> probe = ConvergedProbe(dims=4, draws=1, shots=20, subsets=1, ridges=(0.01,))
@@ -163,8 +162,8 @@ def run(plan: Plan, *, checkpoint: Path | None = None) -> Result:
     ...     training=TrainingPlan(20, 32, weight_decay=0.0), seeds=(0, 1), suite=suite,
     ...     interventions=(Rescaled((0.5,)),), references=False,
     ... )
-    >>> table = study_table.study_table([downstream.run(plan)], learnable_gap=0.1)
-    >>> study = study_table.Study(table)
+    >>> table = recorded_study.study_table([downstream.run(plan)], learnable_gap=0.1)
+    >>> study = recorded_study.Study(table)
     >>> table.kind.unique().tolist()
     ['untrained', 'saturated', 'rescaled']
     >>> abs(study.effect("rescaled", "balanced", strength=0.5).mean) < 0.01

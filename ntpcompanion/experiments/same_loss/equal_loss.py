@@ -16,8 +16,8 @@ from torch import Tensor
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.same_loss import penalized_traces
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore
+from ntpcompanion.experiments.same_loss.measure_models import divergences
 from ntpcompanion.experiments.same_loss.plan_fields import OneLanguage
-from ntpcompanion.experiments.same_loss.study_measures import divergences
 from ntpcompanion.experiments.same_loss.study_probes import token_features
 from ntpcompanion.mlm.curvature.perturbed_loss import noisy_pairs, predicted_by_rounding, rounded
 from ntpcompanion.mlm.curvature.traces import measured_traces

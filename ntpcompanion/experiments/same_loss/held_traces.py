@@ -13,11 +13,11 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm, Measured
+from ntpcompanion.experiments.same_loss.measure_models import divergences, measure_arm
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
-from ntpcompanion.experiments.same_loss.study_measures import divergences, measure_arm
-from ntpcompanion.experiments.same_loss.study_results import StudyModel
+from ntpcompanion.experiments.same_loss.recorded_study import Study, study_table
+from ntpcompanion.experiments.same_loss.study_model import StudyModel
 from ntpcompanion.experiments.same_loss.study_suite import SuitePlan, draw_study_suite
-from ntpcompanion.experiments.same_loss.study_table import Study, study_table
 from ntpcompanion.mlm.curvature.function_trace import function_traces
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.mlm.evaluation.evaluate import draw_test_set

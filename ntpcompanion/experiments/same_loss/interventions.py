@@ -15,7 +15,7 @@ from ntpcompanion.mlm.curvature.rescaling import STREAM, rescale, scale_names
 from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.mlm_checks import as_numbers
 from ntpcompanion.mlm.data.stacked_sentences import Labels
-from ntpcompanion.mlm.training.stacked_regularizers import AdversarialPlan, adversary, trace_penalty
+from ntpcompanion.mlm.training.regularizers import AdversarialPlan, adversary, trace_penalty
 from ntpcompanion.mlm.training.stacked_training import trained_stack
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.stack import Stack

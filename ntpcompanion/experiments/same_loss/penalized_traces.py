@@ -14,15 +14,15 @@ from pydantic import Field
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm
+from ntpcompanion.experiments.same_loss.measure_models import divergences
 from ntpcompanion.experiments.same_loss.plan_fields import NamedLanguage
-from ntpcompanion.experiments.same_loss.study_measures import divergences
-from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.experiments.same_loss.recorded_study import Study
 from ntpcompanion.mlm.curvature.function_trace import function_traces
 from ntpcompanion.mlm.curvature.traces import measured_traces
 from ntpcompanion.mlm.data.stacked_sentences import Labels
 from ntpcompanion.mlm.evaluation.evaluate import draw_test_set
 from ntpcompanion.mlm.training.distributed import checked_device
-from ntpcompanion.mlm.training.stacked_regularizers import trace_penalty
+from ntpcompanion.mlm.training.regularizers import trace_penalty
 from ntpcompanion.mlm.training.stacked_training import trained_stack
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.network_plan import TransformerSize

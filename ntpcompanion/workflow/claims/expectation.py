@@ -1,4 +1,4 @@
-"""What a claim expects of its number: one predicate, read from `book/claims.yml`, as inequalities
+"""What a claim expects of its number: one predicate, read from the claims, as inequalities
 that an interval decides.
 """
 
@@ -142,7 +142,11 @@ class Expectation(BaseModel):
         return (value, inf) if self.kind == "at_least" else (-inf, value)
 
     def slack(self, values: tuple[float, ...], half_widths: tuple[float, ...]) -> list[Slack]:
-        """The predicate as inequalities. Raises ValueError if it is not about that many values."""
+        """The predicate as inequalities, which must all hold. The values of an order count as
+        independent: the error of a difference is that of two means.
+
+        Raises ValueError if the predicate is not about that many values.
+        """
         if self.kind in TRENDS:
             if len(values) < 2:
                 raise ValueError(

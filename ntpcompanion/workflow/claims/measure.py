@@ -2,8 +2,8 @@
 numbers that its text shows.
 
 The number becomes an output of the cell, under a MIME type of its own. The runner collects these
-outputs; the page renders them beside the expectation in `book/claims.yml`. There is no global
-store, and nothing is written here.
+outputs; the page renders them beside what its claim expects. There is no global store, and nothing
+is written here.
 """
 
 import sys
@@ -42,7 +42,7 @@ def measure(
     Parameters
     ----------
     claim
-        id of an item of `book/claims.yml`.
+        id of an item of `book/claims.yml` or `book/claims/NAME.yml`.
     value
         a number, or a sequence of numbers where the claim is about an order (increasing,
         decreasing); or an estimate, whose `mean`, `stderr` and `replicates` are taken.

@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from math import hypot
 from typing import Literal, get_args
 
 from ntpcompanion.workflow.base.errors import WorkflowError
@@ -32,29 +31,6 @@ def standard_errors(degrees_of_freedom: float) -> float:
     from scipy.special import stdtrit  # here: no command waits for it that judges nothing
 
     return float(stdtrit(degrees_of_freedom, (1 + CONFIDENCE) / 2))
-
-
-def welch(one: Measurement, other: Measurement) -> tuple[float, ...]:
-    """p-values of Welch's test, two-sided: how often two samples of one mean lie as far apart, for
-    each value.
-
-    At least one of the two has standard errors; the degrees of freedom are those of Welch and
-    Satterthwaite.
-    """
-    triples = zip(one.values, one.errors, other.values, other.errors, strict=True)
-    return tuple(_p_value(a, s, one, b, t, other) for a, s, b, t in triples)
-
-
-def _p_value(a: float, s: float, one: Measurement, b: float, t: float, other: Measurement) -> float:
-    from scipy.special import stdtr
-
-    error = hypot(s, t)
-    if not error:
-        return float(a == b)
-    # relative to the joint error: the squares of errors may be too small for a float
-    parts = [((e / error) ** 4, m.degrees_of_freedom) for e, m in ((s, one), (t, other)) if e]
-    freedom = 1 / sum(part / degrees for part, degrees in parts)
-    return float(2 * stdtr(freedom, -abs(a - b) / error))
 
 
 Verdict = Literal["supported", "refuted", "inconclusive", "exploratory", "not measured"]
@@ -123,8 +99,9 @@ def judged_claims(
 def judge(claim: Claim, profile: str, item: Measurement | None) -> JudgedClaim:
     """The verdict on a claim at a profile, from the measured value and its 95 % interval.
 
-    Supported: the whole interval meets the expectation; refuted: no part of it does; inconclusive:
-    some part. What has no expectation at the profile is shown without being judged: exploratory.
+    Supported: the whole interval meets the expectation; refuted: no part of it does, for an order
+    no part of that of one step; inconclusive: some part. What has no expectation at the profile is
+    shown without being judged: exploratory.
     """
     expectation = claim.expectation_at(profile)
     verdict: Verdict = "inconclusive"

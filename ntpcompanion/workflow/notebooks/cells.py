@@ -6,6 +6,7 @@ import functools
 
 import nbformat
 
+REMOVING = {"remove-cell", "remove-output"}  # tags of MyST-NB, that take outputs from a page
 # of magics whose argument is Python: what it uses counts as used
 _TIMERS = {"time", "timeit", "prun", "memit", "mprun", "lprun"}
 
@@ -26,8 +27,8 @@ def is_injected(cell: nbformat.NotebookNode) -> bool:
 
 
 def tags(cell: nbformat.NotebookNode) -> set[str]:
-    """The tags of a cell."""
-    return set(cell.metadata.get("tags", []))
+    """The tags of a cell; MyST-NB takes `remove_cell` for `remove-cell`."""
+    return {tag.replace("_", "-") for tag in cell.metadata.get("tags", [])}
 
 
 # asked for whenever a notebook is looked at; threads that parse at a time disturb each other in

@@ -73,6 +73,8 @@ class Card:
         if not item.exact:
             replicates = f"{item.replicates} independent replicates"
             return ", ".join([replicates, "95 % interval of Student's t", *seed])
+        if item.replicates:
+            return ", ".join([f"equal in all {item.replicates} replicates", *seed])
         if seed:
             return f"exact for what {seed[0]} drew"
         return "no standard error" if item.records else "exact: nothing random enters"

@@ -11,7 +11,13 @@ from ntpcompanion.settings import COLOURS
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
-from ntpcompanion.workflow.notebooks.cells import code_cells, is_injected, tags, written_cells
+from ntpcompanion.workflow.notebooks.cells import (
+    REMOVING,
+    code_cells,
+    is_injected,
+    tags,
+    written_cells,
+)
 from ntpcompanion.workflow.notebooks.notebook import insert_below_title
 from ntpcompanion.workflow.pages.cards import Banner, Card, Ending, add_ending
 from ntpcompanion.workflow.pages.figures import inline_figures, load_widgets
@@ -21,7 +27,7 @@ from ntpcompanion.workflow.records.record import Record
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, load_executed
 
-HIDING = {"remove-output", "remove-cell", "hide-output", "hide-cell"}  # tags that cost a card
+HIDING = REMOVING | {"hide-output", "hide-cell"}  # tags that cost a card
 
 
 def make_chapter(

@@ -9,13 +9,12 @@ import nbformat
 
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME
 from ntpcompanion.workflow.claims.verdict import JudgedClaim, tally
-from ntpcompanion.workflow.notebooks.cells import tags
+from ntpcompanion.workflow.notebooks.cells import REMOVING, tags
 
-FOLD_TAGS = {"hide-input", "hide_input"}  # tags of MyST-NB
+FOLD_TAG = "hide-input"  # of MyST-NB
 MAX_SHOWN = 4  # neighbouring cards; with a strip, one fewer
 STRIP_TAG = "strip"  # a code cell with this tag measures what only supports the cards before
 _GLUE_MIME = "application/papermill.record/"
-_HIDDEN_OUTPUT_TAGS = {"remove-output", "remove_output", "remove-cell", "remove_cell"}
 
 
 def hide_code(cells: list[nbformat.NotebookNode]) -> None:
@@ -23,7 +22,7 @@ def hide_code(cells: list[nbformat.NotebookNode]) -> None:
     are changed in place: their tags only, never their source or outputs.
     """
     for cell in cells:
-        if cell.cell_type == "code" and not tags(cell) & FOLD_TAGS:
+        if cell.cell_type == "code" and FOLD_TAG not in tags(cell):
             # an empty frame would take room on the page
             removal_tag = "remove-input" if shows_output(cell) else "remove-cell"
             cell.metadata["tags"] = sorted(tags(cell) | {removal_tag})
@@ -31,7 +30,7 @@ def hide_code(cells: list[nbformat.NotebookNode]) -> None:
 
 def shows_output(cell: nbformat.NotebookNode) -> bool:
     """Whether anything of what a code cell put out is to be seen: glued values are not."""
-    outputs = [] if tags(cell) & _HIDDEN_OUTPUT_TAGS else cell.get("outputs", [])
+    outputs = [] if tags(cell) & REMOVING else cell.get("outputs", [])
     return any(output.output_type in ("stream", "error") or _is_seen(output) for output in outputs)
 
 

@@ -19,11 +19,10 @@ import nbformat
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.claims.measure import MEASUREMENT_MIME, RECORD_MIME
 from ntpcompanion.workflow.claims.verdict import VERDICTS
-from ntpcompanion.workflow.notebooks.cells import tags
+from ntpcompanion.workflow.notebooks.cells import REMOVING, tags
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, toc_pages
 
 CARD = "ntp-card"
-REMOVING = {"remove-cell", "remove-output"}  # tags of MyST-NB
 # by these classes a reader knows a verdict, or the number that it is about
 MARKS = {
     CARD,

@@ -5,7 +5,7 @@ import torch
 
 from ntpcompanion.experiments.adaptation import pruned_finetuning
 from ntpcompanion.experiments.adaptation.pruned_finetuning import split_rows
-from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.languages.pretrained.load_models import load_causal_model
 from tests.languages.opt import saved_with_text, small_opt
 
 

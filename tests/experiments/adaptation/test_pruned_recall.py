@@ -11,7 +11,7 @@ from ntpcompanion.experiments.adaptation.pruned_recall import (
     _margins,
     prompts_of,
 )
-from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.languages.pretrained.load_models import load_causal_model
 from tests.languages.opt import small_opt, small_tokenizer
 
 FACTS = Kind("the {} is", {"film": "good", "what": "bad", "a": "not"}, ("rare",))

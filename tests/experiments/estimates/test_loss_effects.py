@@ -10,11 +10,11 @@ from ntpcompanion.experiments.estimates.recorded_studies import (
     read_studies,
 )
 from ntpcompanion.experiments.same_loss import downstream, lookup_columns
-from ntpcompanion.experiments.same_loss.study_results import TaskReferences
+from ntpcompanion.experiments.same_loss.study_model import TaskReferences
 from ntpcompanion.mlm import LANGUAGE_PLANS, block_divergence, draw_test_set
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.recorded import Run
-from tests.experiments.same_loss.test_study_table import ALONE, rows, study_of
+from tests.experiments.same_loss.test_recorded_study import ALONE, rows, study_of
 from tests.experiments.study_cases import ATTACK, plan
 
 GAPS = ContextGaps(3.25, 0.003, 4.07, 4.05, 3.4, 0.004)

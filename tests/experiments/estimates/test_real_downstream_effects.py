@@ -11,7 +11,7 @@ from ntpcompanion.experiments.estimates.real_downstream_effects import (
 )
 from ntpcompanion.experiments.real_model.continued_texts import ContinuationPlan
 from ntpcompanion.experiments.real_model.real_downstream import LearnedNetwork, Result
-from ntpcompanion.experiments.same_loss.study_results import StudyModel, TaskAccuracies
+from ntpcompanion.experiments.same_loss.study_model import StudyModel, TaskAccuracies
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.recorded import Run
 

@@ -10,8 +10,8 @@ from ntpcompanion.experiments.estimates.function_effects import (
 )
 from ntpcompanion.experiments.estimates.held_effects import HeldEffects
 from ntpcompanion.experiments.estimates.recorded_studies import RecordedStudies
-from ntpcompanion.experiments.same_loss.study_results import TaskReferences
-from tests.experiments.same_loss.test_study_table import ALONE, model, rows, study_of
+from ntpcompanion.experiments.same_loss.study_model import TaskReferences
+from tests.experiments.same_loss.test_recorded_study import ALONE, model, rows, study_of
 
 TASK = {1: TaskReferences(0.1, 0.9, ALONE, ALONE)}
 

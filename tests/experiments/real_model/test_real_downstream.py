@@ -105,7 +105,7 @@ def test_labels_follow_the_posterior(right):
 def test_a_killed_run_goes_on(right, measurements, tmp_path, monkeypatch):
     plan, seen = Plan.from_json(right), []
     measured = "ntpcompanion.experiments.real_model.real_downstream.measure_arm"
-    real = __import__("ntpcompanion.experiments.same_loss.study_measures", fromlist=["x"])
+    real = __import__("ntpcompanion.experiments.same_loss.measure_models", fromlist=["x"])
 
     def killed(arm, suite):
         seen.append(arm.kind)

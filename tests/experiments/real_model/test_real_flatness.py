@@ -5,7 +5,7 @@ import torch
 from ntpcompanion.experiments.real_model import real_flatness
 from ntpcompanion.experiments.real_model.model_text import split_rows
 from ntpcompanion.flatness.causal_traces import fisher_squares
-from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.languages.pretrained.load_models import load_causal_model
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import torch_stream
 from tests.languages.llama import small_llama

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.real_model import sampled_language
-from ntpcompanion.languages.pretrained.hub import load_causal_model
+from ntpcompanion.languages.pretrained.load_models import load_causal_model
 from ntpcompanion.recorded import Run
 
 

@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from ntpcompanion.experiments.real_model.saturated_language import Plan, Result, run
-from ntpcompanion.languages.pretrained.causal import CausalLanguage
-from ntpcompanion.languages.pretrained.hub import frequent_words, load_causal_model
+from ntpcompanion.languages.pretrained.causal_language import CausalLanguage
+from ntpcompanion.languages.pretrained.load_models import frequent_words, load_causal_model
 
 TRAINING = {"steps": 150, "batch_size": 64, "learning_rate": 0.02}
 

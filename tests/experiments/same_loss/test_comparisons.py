@@ -9,7 +9,7 @@ from ntpcompanion.experiments.same_loss.comparisons import (
     compare_widths,
     table_of,
 )
-from tests.experiments.same_loss.test_study_table import STUDY, rows, study_of
+from tests.experiments.same_loss.test_recorded_study import STUDY, rows, study_of
 
 
 def wider(factor, points):

@@ -9,7 +9,7 @@ from ntpcompanion.experiments.same_loss.penalized_traces import (
     run,
     with_function_traces,
 )
-from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.experiments.same_loss.recorded_study import Study
 from ntpcompanion.recorded import Run
 from tests.experiments import study_cases
 from tests.experiments.study_cases import PENALTY, STEPS, VALUES

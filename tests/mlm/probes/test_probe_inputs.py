@@ -1,6 +1,6 @@
 import torch
 
-from ntpcompanion.mlm.data.labelled_examples import posterior_accuracy
+from ntpcompanion.mlm.data.task_accuracy import posterior_accuracy
 from ntpcompanion.mlm.probes.probe_inputs import accuracy_by_posterior
 from tests.mlm.cases import generator
 

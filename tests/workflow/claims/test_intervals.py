@@ -2,8 +2,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ntpcompanion.workflow.checking.value_comparison import welch
 from ntpcompanion.workflow.claims.measurement import Measurement
-from ntpcompanion.workflow.claims.verdict import half_widths, welch
+from ntpcompanion.workflow.claims.verdict import half_widths
 
 
 def of(value, stderr, replicates):

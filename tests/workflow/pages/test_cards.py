@@ -25,6 +25,7 @@ def card(value, made_by=(), claim=None, **options):
     [
         ({}, "exact: nothing random enters"),
         ({"seed": 7}, "exact for what seed 7 drew"),
+        ({"replicates": 5, "seed": 7}, "equal in all 5 replicates, seed 7"),
         ({"records": ["runs"]}, "no standard error"),
         (
             {"stderr": 0.1, "replicates": 5},

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.same_loss.downstream import Plan, Result
-from ntpcompanion.experiments.same_loss.study_results import TaskReferences
+from ntpcompanion.experiments.same_loss.study_model import TaskReferences
 from ntpcompanion.mlm.data.mlm_checks import as_list
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps, context_gaps
 from ntpcompanion.recorded import Run
@@ -79,11 +79,15 @@ class Study:
         self._check_kinds([kind])
         as_number("strength", strength)
         check_choice("column", column, self._columns)
-        rows = self.table[(self.table.kind == kind) & (self.table.strength == strength)]
+        # arrays, as a table of effects asks for hundreds of columns
+        of = {name: self.table[name].to_numpy() for name in ("kind", "strength", "seed", column)}
+        rows = (of["kind"] == kind) & (of["strength"] == strength)
         if column in PROBES:
             position = self.position if position is None else position
-            rows = rows[rows.position == position]
-        values = rows.drop_duplicates("seed").set_index("seed")[column].sort_index().astype(float)
+            rows &= self.table.position.to_numpy() == position
+        seeds = pd.Index(of["seed"][rows], name="seed")
+        values = pd.Series(of[column][rows], seeds, float, column)
+        values = values[~seeds.duplicated()].sort_index()
         if values.empty or values.isna().any():
             arms = self.table[["kind", "strength"]].drop_duplicates().to_numpy().tolist()
             raise ValueError(
@@ -304,7 +308,7 @@ def study_table(results: Iterable[Result], learnable_gap: float) -> pd.DataFrame
     --------
     Two models that nothing was done to yet:
 
-    >>> from ntpcompanion.experiments.same_loss.study_table import Study, study_table
+    >>> from ntpcompanion.experiments.same_loss.recorded_study import Study, study_table
     >>> from ntpcompanion.experiments.same_loss import downstream
     >>> model = {"strength": 0.0, "width": 8, "excess_stderr": 1e-4, "tasks": {}}
     >>> model |= {"kind": "saturated", "trace": 8.2, "balanced": 2.9}

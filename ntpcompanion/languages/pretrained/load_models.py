@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import torch
 
 from ntpcompanion.checks import Count, Device, Is, Shape, Size, checked
-from ntpcompanion.languages.pretrained.causal import CausalLanguage
+from ntpcompanion.languages.pretrained.causal_language import CausalLanguage
+from ntpcompanion.languages.pretrained.gguf_weights import PACKAGED, converted
 from ntpcompanion.languages.pretrained.needed import needed
-from ntpcompanion.languages.pretrained.packaged import PACKAGED, converted
 from ntpcompanion.validation import as_integer, check_instance
 
 # seconds to wait for an answer of the hub; transformers and datasets themselves try for half a

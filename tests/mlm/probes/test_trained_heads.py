@@ -7,7 +7,7 @@ import torch.nn.functional as F
 from sklearn.linear_model import LogisticRegression
 
 from ntpcompanion.mlm.probes.probe_plan import ProbePlan
-from ntpcompanion.mlm.probes.stacked_heads import fit_heads, trained_heads
+from ntpcompanion.mlm.probes.trained_heads import fit_heads, trained_heads
 from tests.mlm.cases import generator
 
 MODELS, EXAMPLES, DIMS, CLASSES = 3, 50, 5, 4

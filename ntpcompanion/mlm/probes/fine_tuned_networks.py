@@ -13,7 +13,7 @@ from ntpcompanion.checks import checked, need
 from ntpcompanion.mlm.data.special_tokens import padded_to
 from ntpcompanion.mlm.probes.probe_inputs import Posterior, TrainLabels, accuracy_by_posterior
 from ntpcompanion.mlm.probes.probe_plan import ProbePlan
-from ntpcompanion.mlm.probes.stacked_heads import Heads, new_heads, train_epochs
+from ntpcompanion.mlm.probes.trained_heads import Heads, new_heads, train_epochs
 from ntpcompanion.mlm.training.optimizer import contiguous_gradients
 from ntpcompanion.networks.stack import Stack, functional_features
 

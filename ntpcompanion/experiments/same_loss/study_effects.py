@@ -9,7 +9,7 @@ from jaxtyping import Float
 from scipy.special import expit, logit
 
 from ntpcompanion.experiments.same_loss.interventions import Noise
-from ntpcompanion.experiments.same_loss.study_table import Study
+from ntpcompanion.experiments.same_loss.recorded_study import Study
 from ntpcompanion.statistics.effects import (
     Effect,
     estimate,
@@ -29,7 +29,7 @@ def with_interval(effect: Effect, digits: int = 2) -> str:
     Examples
     --------
     >>> from ntpcompanion.statistics import paired_effect
-    >>> from ntpcompanion.experiments.same_loss.study_evidence import with_interval
+    >>> from ntpcompanion.experiments.same_loss.study_effects import with_interval
     >>> with_interval(paired_effect(after=[61, 64, 63, 66], before=[60, 62, 62, 64]))
     '+1.50 [+0.58, +2.42]'
     """
@@ -136,7 +136,7 @@ def points_of_log_odds(log_odds: float, accuracy: float) -> float:
 
     Examples
     --------
-    >>> from ntpcompanion.experiments.same_loss.study_evidence import points_of_log_odds
+    >>> from ntpcompanion.experiments.same_loss.study_effects import points_of_log_odds
     >>> [round(points_of_log_odds(0.1, accuracy), 2) for accuracy in (50, 95)]
     [2.5, 0.45]
     """

@@ -6,8 +6,8 @@ import torch
 import torch.nn.functional as F
 
 from ntpcompanion.mlm.data.special_tokens import padded_to
+from ntpcompanion.mlm.probes.fine_tuned_networks import fine_tuned_stack
 from ntpcompanion.mlm.probes.probe_plan import ProbePlan
-from ntpcompanion.mlm.probes.stacked_tuning import fine_tuned_stack
 from ntpcompanion.networks.stack import Stack, initial_stack
 from tests.mlm.cases import LSTM, TRANSFORMER, generator
 

@@ -10,8 +10,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ntpcompanion.experiments.same_loss.interventions import Arm
+from ntpcompanion.experiments.same_loss.study_model import StudyModel
 from ntpcompanion.experiments.same_loss.study_probes import task_accuracies
-from ntpcompanion.experiments.same_loss.study_results import StudyModel
 from ntpcompanion.experiments.same_loss.study_suite import MODELS_PER_BATCH, StudySuite
 from ntpcompanion.mlm.curvature.traces import measured_traces, trace_slope
 from ntpcompanion.mlm.evaluation.evaluate import TestSet, divergence

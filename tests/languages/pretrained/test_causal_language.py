@@ -13,7 +13,7 @@ from ntpcompanion.languages.language import (
     estimate_entropy_floor,
     exact_entropy_floor,
 )
-from ntpcompanion.languages.pretrained.causal import CausalLanguage
+from ntpcompanion.languages.pretrained.causal_language import CausalLanguage
 from tests.languages.opt import generator, probability, small_gpt2, small_opt
 from tests.threads import one_thread  # noqa: F401 (a fixture of all tests here)
 

@@ -2,9 +2,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ntpcompanion.experiments.same_loss import study_table as tables
+from ntpcompanion.experiments.same_loss import recorded_study as tables
 from ntpcompanion.experiments.same_loss.downstream import Result, run
-from ntpcompanion.experiments.same_loss.study_results import (
+from ntpcompanion.experiments.same_loss.study_model import (
     StudyModel,
     TaskAccuracies,
     TaskReferences,

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
-from ntpcompanion.experiments.same_loss import study_measures
+from ntpcompanion.experiments.same_loss import measure_models
 from ntpcompanion.experiments.same_loss.interventions import Arm, Measured
-from ntpcompanion.experiments.same_loss.study_measures import divergences, measure_arm, with_slopes
+from ntpcompanion.experiments.same_loss.measure_models import divergences, measure_arm, with_slopes
 from ntpcompanion.experiments.same_loss.study_suite import SuitePlan, draw_study_suite
 from ntpcompanion.mlm.evaluation.evaluate import evaluate
 from ntpcompanion.mlm.probes.converged_probe import ConvergedProbe
@@ -39,7 +39,7 @@ def test_a_model_is_measured_by_what_its_arm_says():
 
 def test_the_number_measured_together_does_not_matter(monkeypatch):
     together = measure_arm(arm(Measured.FIRST), SUITE)
-    monkeypatch.setitem(study_measures.MODELS_PER_BATCH, "cpu", (2, 8))
+    monkeypatch.setitem(measure_models.MODELS_PER_BATCH, "cpu", (2, 8))
     for first, second in zip(together, measure_arm(arm(Measured.FIRST), SUITE), strict=True):
         assert first.trace == pytest.approx(second.trace, rel=1e-5)
         assert first.excess == second.excess

@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from ntpcompanion.experiments.same_loss import study_evidence as evidence
+from ntpcompanion.experiments.same_loss import study_effects as evidence
 from ntpcompanion.mlm.evaluation.context_ablation import ContextGaps
 from ntpcompanion.statistics.effects import Effect, paired_effect
-from tests.experiments.same_loss.test_study_table import SEEDS, STUDY, rows, study_of
+from tests.experiments.same_loss.test_recorded_study import SEEDS, STUDY, rows, study_of
 from tests.experiments.study_cases import NOISE, plan
 
 

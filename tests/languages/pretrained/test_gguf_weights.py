@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import torch
 
-from ntpcompanion.languages.pretrained import packaged
-from ntpcompanion.languages.pretrained.hub import load_opt
+from ntpcompanion.languages.pretrained import gguf_weights
+from ntpcompanion.languages.pretrained.gguf_weights import PACKAGED, PackagedModel, converted
+from ntpcompanion.languages.pretrained.load_models import load_opt
 from ntpcompanion.languages.pretrained.needed import needed
-from ntpcompanion.languages.pretrained.packaged import PACKAGED, PackagedModel, converted
 
 WIDTH, HEADS, WORDS, INNER = 32, 2, 40, 32
 LETTERS = [chr(ord("a") + i) for i in range(26)]
@@ -71,7 +71,7 @@ def test_the_folder_holds_the_weights_of_the_file_and_is_made_once(file, tmp_pat
     weights, state = matrices(), model.state_dict()
     for short, long in NAMES.items():
         assert np.array_equal(state[f"{long}.weight"].numpy(), weights[short])
-    monkeypatch.setattr(packaged, "_convert", None)
+    monkeypatch.setattr(gguf_weights, "_convert", None)
     assert converted(str(file), tmp_path) == folder
     assert [path.name for path in tmp_path.iterdir()] == [folder.name]
 
@@ -137,7 +137,7 @@ def test_a_conversion_that_fails_leaves_nothing(file, tmp_path, monkeypatch):
 
 def test_too_little_memory_is_said_before_loading(file, tmp_path, monkeypatch):
     copy = shutil.copy(file, tmp_path / "copy.gguf")
-    monkeypatch.setattr(packaged, "machine_memory", lambda: 1000)
+    monkeypatch.setattr(gguf_weights, "machine_memory", lambda: 1000)
     with pytest.raises(MemoryError, match=r"needs 0\.0 GiB of memory to be converted, and this"):
         converted(str(copy), tmp_path)
 

@@ -7,8 +7,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from ntpcompanion.languages.pretrained.causal import CausalLanguage
-from ntpcompanion.languages.pretrained.hub import load_opt, local_copy
+from ntpcompanion.languages.pretrained.causal_language import CausalLanguage
+from ntpcompanion.languages.pretrained.load_models import load_opt, local_copy
 from ntpcompanion.languages.pretrained.needed import needed
 from tests.languages.opt import TOKENS, generator, small_opt, small_tokenizer
 

@@ -1,12 +1,12 @@
 import pytest
 import torch
 
-from ntpcompanion.mlm.data.labelled_examples import (
+from ntpcompanion.mlm.data.language_plans import HMMPlan
+from ntpcompanion.mlm.data.task_accuracy import (
     accuracy_of,
     bayes_accuracy,
     posterior_accuracy,
 )
-from ntpcompanion.mlm.data.language_plans import HMMPlan
 from tests.mlm.cases import generator
 
 

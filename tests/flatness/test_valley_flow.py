@@ -3,13 +3,13 @@ import pytest
 import torch
 from torch.func import jacrev
 
-from ntpcompanion.flatness import drift
-from ntpcompanion.flatness.drift import follow_adam_ode, follow_ode
+from ntpcompanion.flatness import valley_flow
 from ntpcompanion.flatness.ensemble import follow_adam, follow_sgd
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.manifold import tangent_basis
 from ntpcompanion.flatness.model import ConditionalModel
 from ntpcompanion.flatness.toy_models import bernoulli, imbalance, sparse_linear
+from ntpcompanion.flatness.valley_flow import follow_adam_ode, follow_ode
 from tests.flatness.cases import TOY_MODELS
 
 HORIZON = {"bernoulli": 5.0, "softmax": 2.0, "network": 0.5, "linear": 1.0}
@@ -110,7 +110,7 @@ def test_a_parameter_without_curvature_has_no_flow_of_adam():
 
 def test_what_the_integrator_leaves_is_corrected_and_reported(monkeypatch):
     toy = TOY_MODELS["softmax"]()
-    monkeypatch.setattr(drift, "TOLERANCE", 1e-2)
+    monkeypatch.setattr(valley_flow, "TOLERANCE", 1e-2)
     path = follow_ode(toy.model, toy.start, 20.0, points=2)
     assert 1e-10 < float(path.corrected[-1]) < 1e-2
     assert float(path.residual.max()) < 1e-12
@@ -160,7 +160,7 @@ def test_sparse_supports_have_no_flow():
 
 def test_an_integrator_that_never_ends_is_stopped(monkeypatch):
     toy = TOY_MODELS["softmax"]()
-    monkeypatch.setattr(drift, "EVALUATIONS", 5)
+    monkeypatch.setattr(valley_flow, "EVALUATIONS", 5)
     with pytest.raises(RuntimeError, match=r"The flow stopped at t = .*: 5 evaluations are spent"):
         follow_ode(toy.model, toy.start, 1.0)
 

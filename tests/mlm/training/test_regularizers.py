@@ -9,7 +9,7 @@ from ntpcompanion.mlm.data.labelled_examples import LabelledExamples
 from ntpcompanion.mlm.data.language_plans import HMMPlan
 from ntpcompanion.mlm.data.stacked_sentences import draw_steps
 from ntpcompanion.mlm.training import stacked_training
-from ntpcompanion.mlm.training.stacked_regularizers import (
+from ntpcompanion.mlm.training.regularizers import (
     AdversarialPlan,
     adversary,
     solved_head,
