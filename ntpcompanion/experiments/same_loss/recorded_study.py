@@ -86,7 +86,7 @@ class Study:
             position = self.position if position is None else position
             rows &= self.table.position.to_numpy() == position
         seeds = pd.Index(of["seed"][rows], name="seed")
-        values = pd.Series(of[column][rows], seeds, float, column)
+        values: pd.Series = pd.Series(of[column][rows], seeds, float, column)
         values = values[~seeds.duplicated()].sort_index()
         if values.empty or values.isna().any():
             arms = self.table[["kind", "strength"]].drop_duplicates().to_numpy().tolist()

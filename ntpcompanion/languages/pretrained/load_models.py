@@ -54,7 +54,7 @@ def load_opt(
     ----------
     source
         a folder with weights, configuration and tokenizer in the format of transformers, a file in
-        the format GGUF, "smollm2" (see `packaged.PACKAGED`), or a name on the Hugging Face hub,
+        the format GGUF, "smollm2" (see `gguf_weights.PACKAGED`), or a name on the Hugging Face hub,
         which is downloaded once.
     words
         how many tokens, or which: then their ids, and nothing is sampled.
