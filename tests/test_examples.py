@@ -17,7 +17,7 @@ SLOW = {
     "attention/joint.py",
     "attention/offset_vector.py",
     "capacity/fitting.py",
-    "flatness/drift.py",
+    "flatness/valley_flow.py",
 }
 
 

@@ -127,8 +127,8 @@ def test_numerical_and_drawing_libraries_stay_in_their_rooms():
         for name in imported(path)
         if name.split(".")[0] in heavy
     }
-    assert found == {"verdict.py"}, (
-        "a verdict takes a quantile of Student's t, imported when it is computed"
+    assert found == {"verdict.py", "value_comparison.py"}, (
+        "a verdict and Welch's test take Student's t, imported when they are computed"
     )
 
 

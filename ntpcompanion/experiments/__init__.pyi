@@ -114,5 +114,4 @@ from .same_loss.interventions import Noise as Noise
 from .same_loss.interventions import Adversarial as Adversarial
 from .same_loss.interventions import Penalty as Penalty
 from .same_loss.interventions import Rescaled as Rescaled
-from .same_loss import recorded_study as recorded_study
-from .experiment import table_of as table_of
+from .result_table import table_of as table_of

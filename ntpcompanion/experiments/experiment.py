@@ -2,15 +2,12 @@
 
 import difflib
 import json
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from ntpcompanion.checks import says_faults
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Values = TypeVar("Values", bound="_Frozen")
 
@@ -54,34 +51,6 @@ class Plan(_Frozen):
 
 class Result(_Frozen):
     """What an experiment found. Subclasses declare their fields with unit and meaning."""
-
-
-def table_of(rows: Iterable[BaseModel]) -> "pd.DataFrame":
-    """A row for each result, a column for each of its fields. What is None is missing.
-
-    Parameters
-    ----------
-    rows
-        results of one kind.
-
-    Returns
-    -------
-    pd.DataFrame
-        the table, in the order of `rows`.
-
-    Examples
-    --------
-    >>> from pydantic import BaseModel
-    >>> from ntpcompanion.experiments import table_of
-    >>> class Fit(BaseModel):
-    ...     width: int
-    ...     loss: float | None = None
-    >>> table_of([Fit(width=2, loss=0.5), Fit(width=4)]).loss.tolist()
-    [0.5, nan]
-    """
-    import pandas as pd  # here: a task of an experiment without tables starts in half the time
-
-    return pd.DataFrame([vars(row) for row in rows])
 
 
 def _sentence(fault: Mapping[str, Any], known: list[str]) -> str:

@@ -3,7 +3,8 @@ from typing import Annotated
 import pytest
 from pydantic import Field, field_validator
 
-from ntpcompanion.experiments.experiment import Plan, Result, table_of
+from ntpcompanion.experiments.experiment import Plan, Result
+from ntpcompanion.experiments.result_table import table_of
 
 
 class Throws(Plan):

@@ -7,6 +7,7 @@ import numpy as np
 
 from ntpcompanion import experiments as ex
 from ntpcompanion.experiments.same_loss.downstream import Plan, Result
+from ntpcompanion.experiments.same_loss.recorded_study import Study, read_study, study_table
 from ntpcompanion.mlm import ConvergedProbe, TrainingPlan
 from ntpcompanion.mlm.data.language_plans import HMMPlan
 from ntpcompanion.recorded import Run
@@ -19,7 +20,7 @@ ROW = {"strength": 0.0, "width": 8, "excess": 0.002, "excess_stderr": 1e-4, "tas
 ROW |= {"trace": 8.2, "balanced": 2.9}
 ROWS = [{**ROW, "kind": kind, "seed": seed} for kind in ("saturated", "noise") for seed in (0, 1)]
 RESULT = Result.from_json({"models": ROWS, "references": {}, "device": "cpu"})
-STUDY = ex.recorded_study.Study(ex.recorded_study.study_table([RESULT], 0.2))
+STUDY = Study(study_table([RESULT], 0.2))
 TASK = Run(Plan.from_json(VALUES), RESULT)
 ARM = {"kind": "noise", "strength": 0.0, "column": "share"}
 
@@ -32,8 +33,8 @@ RIGHT = {
     "Rescaled": (ex.Rescaled, {"logarithms": (-0.5, 0.5)}),
     "downstream.run": (ex.downstream.run, {"plan": Plan.from_json(VALUES)}),
     "pretraining.run": (ex.pretraining.run, {"plan": None}),
-    "read_study": (ex.recorded_study.read_study, {"tasks": [TASK], "sentences": 100}),
-    "study_table": (ex.recorded_study.study_table, {"results": [RESULT], "learnable_gap": 0.2}),
+    "read_study": (read_study, {"tasks": [TASK], "sentences": 100}),
+    "study_table": (study_table, {"results": [RESULT], "learnable_gap": 0.2}),
     "arm": (STUDY.arm, ARM),
     "effect": (STUDY.effect, ARM),
     "strengths": (STUDY.strengths, {"kind": "noise"}),

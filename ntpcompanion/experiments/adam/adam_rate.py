@@ -23,6 +23,7 @@ from ntpcompanion.experiments.adam.adam_limit import (
     Adam,
     measured_weights,
 )
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.dynamics.adam_norm import predict_adam_weights
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.linear.dynamics.descent import Snapshot, descend
@@ -247,7 +248,6 @@ class Angles:
 def read_angles(tasks: Sequence[Run[Plan, Result]]) -> Angles:
     """Read recorded runs, at least two."""
     rows = {
-        task.plan.seed: experiment.table_of(task.result.points).set_index("step").unstack()
-        for task in tasks
+        task.plan.seed: table_of(task.result.points).set_index("step").unstack() for task in tasks
     }
     return Angles(pd.DataFrame(rows).T)

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.decoders.separable_tables import separable_tables
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.dynamics.adam_norm import (
     preconditioned_flow,
     predict_adam_weights,
@@ -193,7 +194,7 @@ def read_growths(tasks: Sequence[Run[Plan, Result]]) -> Growths:
     return Growths(
         pd.concat(
             [
-                experiment.table_of(task.result.growths).assign(
+                table_of(task.result.growths).assign(
                     beta2=task.plan.beta2, batch_size=task.plan.batch_size
                 )
                 for task in tasks

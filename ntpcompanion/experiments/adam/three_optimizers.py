@@ -12,6 +12,7 @@ from pydantic import Field
 from scipy.special import entr
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.dynamics.descent import descend
 from ntpcompanion.linear.dynamics.late_time_direction import compare_growth
 from ntpcompanion.linear.dynamics.trajectory import (
@@ -106,7 +107,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each decoder."""
-        return experiment.table_of(self.points)
+        return table_of(self.points)
 
     def first(self, quantity: str, kind: Kind = "several") -> pd.DataFrame:
         """A quantity on the first table: a row for each step from 1 on, a column for each
@@ -131,7 +132,7 @@ class Result(experiment.Result):
     @property
     def growth(self) -> pd.DataFrame:
         """Of each optimizer 1 − cosine of its growth, its `error` over tables, and the flow's."""
-        by_name = experiment.table_of(self.growths).groupby("name", sort=False)
+        by_name = table_of(self.growths).groupby("name", sort=False)
         means = 1 - by_name[["cosine", "flow"]].mean()
         columns = {"cosine": "optimizer", "flow": "gradient flow"}
         return means.rename(columns=columns).assign(error=by_name.cosine.sem())
@@ -139,7 +140,7 @@ class Result(experiment.Result):
     @property
     def behind(self) -> pd.DataFrame:
         """Cosine of the flow's growth less that of the optimizer's: a row for each table."""
-        table = experiment.table_of(self.growths)
+        table = table_of(self.growths)
         return _by_optimizer(table.assign(behind=table.flow - table.cosine), "draw", "behind")
 
     @property

@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from ntpcompanion.adaptation.logit_adjustment import Adjustment, fit_adjustment
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, paired_effect
 
@@ -62,7 +63,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each seed and size."""
-        return experiment.table_of(self.errors)
+        return table_of(self.errors)
 
     def of(self, way: str) -> pd.DataFrame:
         """The errors of one way: a row for each seed, a column for each size of the sample."""

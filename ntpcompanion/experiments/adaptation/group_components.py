@@ -10,6 +10,7 @@ from sklearn.cluster import KMeans
 from sklearn.metrics import adjusted_rand_score
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
@@ -59,7 +60,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each setting and seed, with `gain`, `fraction` (of the oracle's) and `off`."""
-        table = experiment.table_of(self.risks)
+        table = table_of(self.risks)
         gain = table.shared - table.keyed
         fraction = gain / (table.shared - table.oracle)
         return table.assign(gain=gain, fraction=fraction, off=fraction - table.rand)

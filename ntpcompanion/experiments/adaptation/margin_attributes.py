@@ -16,6 +16,7 @@ from ntpcompanion.adaptation.class_attributes import (
     predicted_scores,
 )
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
@@ -58,7 +59,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each draw."""
-        return experiment.table_of(self.draws)
+        return table_of(self.draws)
 
     @property
     def means(self) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from torch import Tensor
 from ntpcompanion.adaptation.finetuning import linear_layers
 from ntpcompanion.adaptation.pruning import pruned
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.networks.build_network import build_model
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.networks.network_plan import TransformerSize
@@ -67,7 +68,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each accuracy."""
-        return experiment.table_of(self.accuracies)
+        return table_of(self.accuracies)
 
     def tolerated(self, loss: float = 0.05) -> dict[tuple[Part, Task], float]:
         """The largest sparsity up to which the accuracy falls by at most that fraction."""

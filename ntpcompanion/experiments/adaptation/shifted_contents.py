@@ -12,6 +12,7 @@ from ntpcompanion.adaptation.fair_embeddings import (
     lossless_metric,
 )
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
@@ -58,7 +59,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each metric."""
-        return experiment.table_of(self.remainders)
+        return table_of(self.remainders)
 
     def left(self, spread: float) -> pd.DataFrame:
         """What is left: a row for each draw, a column for each number of contents."""

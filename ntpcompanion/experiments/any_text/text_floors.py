@@ -7,6 +7,7 @@ import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan, read_tokens
 from ntpcompanion.languages.text.counting import count_contexts
 from ntpcompanion.linear.dynamics.descent import descend_from_zero
@@ -54,7 +55,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each dimension and draw."""
-        return experiment.table_of(self.floors)
+        return table_of(self.floors)
 
 
 def run(plan: Plan) -> Result:

@@ -11,6 +11,7 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
 from ntpcompanion.linear.separability.implied_table import implied_support
 from ntpcompanion.linear.tables.contexts import ContextTable
@@ -70,7 +71,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each table, with the `window` (entropy_from − 1 − minimizer_to) / m."""
-        table = experiment.table_of(self.tables)
+        table = table_of(self.tables)
         table["window"] = (table.entropy_from - 1 - table.minimizer_to) / table.contexts
         return table
 

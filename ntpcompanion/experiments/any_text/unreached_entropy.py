@@ -7,6 +7,7 @@ import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.dynamics.any_flow import gradient_flow
 from ntpcompanion.linear.dynamics.excess_bounds import excess_lower_bound, penalized_minima
 from ntpcompanion.linear.separability.implied_table import Case, ImpliedTable, implied_table
@@ -56,7 +57,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each table, with the `error` of the floor in nats."""
-        table = experiment.table_of(self.courses)
+        table = table_of(self.courses)
         table["error"] = (table.reached - table.floor).abs()
         table["gap"] = table.floor - table.entropy
         return table

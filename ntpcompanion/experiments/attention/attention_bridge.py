@@ -8,6 +8,7 @@ from pydantic import Field
 
 from ntpcompanion.attention.bridge import attend_to_vocabulary, centred, next_token_table
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
@@ -39,7 +40,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """Relative differences: a row for each distortion, a column for each table."""
-        table = experiment.table_of(self.rows)
+        table = table_of(self.rows)
         return table.pivot(index="distortion", columns="table", values="difference")
 
     @property

@@ -11,6 +11,7 @@ from ntpcompanion.attention.offset_vector import limiting_offset
 from ntpcompanion.attention.steps import AttentionPath, Method
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.attention.planted_sets import PlantedSets, draw_sets
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect, slopes_of_seeds
 
 METHODS: dict[str, Method] = {"GD": "gd", "normalized GD": "ngd", "Polyak": "polyak"}
@@ -90,12 +91,12 @@ class Result(experiment.Result):
     @property
     def path_table(self) -> pd.DataFrame:
         """A row for each kept step of each method, on the first data set."""
-        return experiment.table_of(self.path)
+        return table_of(self.path)
 
     @property
     def rates_table(self) -> pd.DataFrame:
         """A row for each data set."""
-        return experiment.table_of(self.rates)
+        return table_of(self.rates)
 
     @property
     def elsewhere_table(self) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from ntpcompanion.capacity.beginnings import paragraph_documents, tabulate_begin
 from ntpcompanion.capacity.decoder import DecoderStack
 from ntpcompanion.capacity.last_layer import fit_last_layer, least_last_width
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.randomness import stream, torch_stream
 from ntpcompanion.statistics.effects import Effect, mean_effect, slope_within_seeds
@@ -76,12 +77,12 @@ class Result(experiment.Result):
     @property
     def fits_table(self) -> pd.DataFrame:
         """A row for each seed."""
-        return experiment.table_of(self.fits)
+        return table_of(self.fits)
 
     @property
     def text_table(self) -> pd.DataFrame:
         """A row for each seed, size of text and criterion."""
-        table = experiment.table_of(self.widths)
+        table = table_of(self.widths)
         return table[table.targets == "text"].drop(columns="targets")
 
     @property
@@ -95,7 +96,7 @@ class Result(experiment.Result):
         return self._by_seed("N", targets, documents) / widths
 
     def _by_seed(self, column: str, targets: str, documents: int) -> pd.DataFrame:
-        table = experiment.table_of(self.widths)
+        table = table_of(self.widths)
         rows = table[(table.targets == targets) & (table.n == documents)]
         return rows.pivot(index="seed", columns="criterion", values=column)[list(CRITERIA)]
 

@@ -10,6 +10,7 @@ from ntpcompanion.capacity.decoder import sinusoidal_positions
 from ntpcompanion.capacity.injectivity import all_contexts, attend_last, count_collisions
 from ntpcompanion.capacity.jacobian import Activation, generic_rank, logit_jacobian, rank_by_gap
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 
 NETWORKS = ((7, 6, 8), (11, 4, 12), (5, 10, 6))  # V tokens, d inputs, m hidden units
@@ -56,7 +57,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each network and number of contexts, without those of the power."""
-        table = experiment.table_of(self.networks)
+        table = table_of(self.networks)
         return table[table.activation != "cube"]
 
     @property

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.languages.text.counting import count_contexts
@@ -154,7 +155,7 @@ class Result(experiment.Result):
     @property
     def minima_table(self) -> pd.DataFrame:
         """A row for each small table."""
-        return experiment.table_of(self.minima)
+        return table_of(self.minima)
 
 
 def run(plan: Plan) -> Result:

@@ -8,6 +8,7 @@ from jaxtyping import Bool, Float, Int
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan, read_tokens
 from ntpcompanion.languages.text.counting import count_contexts
 from ntpcompanion.linear.dynamics.descent import descend_from_zero
@@ -56,7 +57,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each part."""
-        return experiment.table_of(self.parts)
+        return table_of(self.parts)
 
     def more(self, one: str, other: str) -> Effect:
         """The fraction by one way less that by another, paired by part."""

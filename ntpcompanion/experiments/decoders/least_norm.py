@@ -13,6 +13,7 @@ from scipy.linalg import null_space
 from scipy.optimize import nnls
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.separability.compatibility import check_compatibility
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.svm.margin_programs import constraint_pairs
@@ -59,7 +60,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each table of some support size."""
-        return experiment.table_of(self.margins)
+        return table_of(self.margins)
 
     @property
     def by_size(self) -> pd.DataFrame:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from ntpcompanion.checks import checked, need
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.dynamics.steepest_descent import (
     Rule,
     largest_curvature,
@@ -95,7 +96,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each run; `fraction` is that of the last decoder."""
-        table = experiment.table_of(self.rows)
+        table = table_of(self.rows)
         table["fraction"] = [row.fractions[-1] for row in self.rows]
         table["rise"] = [row.fractions[-1] - row.fractions[-2] for row in self.rows]
         return table

@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 
 from ntpcompanion.checks import Count, checked, need
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.dynamics.descent import descend_from_zero
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
@@ -143,7 +144,7 @@ class Result(experiment.Result):
     @property
     def counts(self) -> pd.DataFrame:
         """Numbers of contexts, a row for each teacher."""
-        return experiment.table_of(self.thresholds)
+        return table_of(self.thresholds)
 
     @property
     def exact(self) -> Successes:
@@ -153,7 +154,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each teacher and number of contexts; `usual` is the first of `smoothed`."""
-        table = experiment.table_of(self.recoveries)
+        table = table_of(self.recoveries)
         return table.assign(usual=[each.smoothed[0] for each in self.recoveries])
 
     @property

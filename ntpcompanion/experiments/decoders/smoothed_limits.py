@@ -9,6 +9,7 @@ from scipy.special import softmax
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.decoders.separable_tables import separable_tables
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.linear.dynamics.descent import descend, step_bound
 from ntpcompanion.linear.svm.label_smoothing import smoothed_decoders, smoothing_limit
@@ -69,7 +70,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each table."""
-        return experiment.table_of(self.tables)
+        return table_of(self.tables)
 
     @property
     def cosine(self) -> Effect:

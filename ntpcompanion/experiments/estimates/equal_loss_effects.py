@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ntpcompanion.experiments.experiment import table_of
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.same_loss.equal_loss import Plan, Result, disturbance_table
 from ntpcompanion.mlm.evaluation.evaluate import SATURATED
 from ntpcompanion.statistics.effects import (

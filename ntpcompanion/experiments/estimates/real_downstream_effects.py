@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.estimates.held_effects import OWN_PROBES
 from ntpcompanion.experiments.estimates.recorded_studies import keyed
 from ntpcompanion.experiments.estimates.trace_effects import PROBES
 from ntpcompanion.experiments.real_model.real_downstream import Plan, Result
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss.recorded_study import TRACES, study_table
 from ntpcompanion.experiments.same_loss.study_effects import with_interval
@@ -43,7 +43,7 @@ def network_table(runs: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
         study_table([downstream.Result(models=(one.model,), references={}, device="cpu")], gap)
         for one in networks
     ]
-    beside = experiment.table_of(networks).drop(columns="model").astype(float)
+    beside = table_of(networks).drop(columns="model").astype(float)
     table = pd.concat([pd.concat(models, ignore_index=True), beside], axis=1)
     return table.rename(columns={"strength": "change"}).astype({"steps": int}).assign(suite=suites)
 

@@ -12,6 +12,7 @@ from torch.nn.functional import cosine_similarity
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.flatness.valley_models import PROBABILITY, coin, linear
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness import averages
 from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
 from ntpcompanion.flatness.ensemble import follow_adam
@@ -74,7 +75,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each ensemble of the coin."""
-        return experiment.table_of(self.displaced)
+        return table_of(self.displaced)
 
     def limit(self, batch: int) -> Effect:
         """The fraction of the flow's displacement, at learning rate 0."""
@@ -97,7 +98,7 @@ class Result(experiment.Result):
     def decay_table(self) -> pd.DataFrame:
         """A row for each weight decay."""
         names = {"decay": "λ / η", "measured": "measured rate", "derived": "derived rate"}
-        return experiment.table_of(self.decays).rename(columns=names).set_index("λ / η")
+        return table_of(self.decays).rename(columns=names).set_index("λ / η")
 
     @property
     def decay_ratio(self) -> Effect:

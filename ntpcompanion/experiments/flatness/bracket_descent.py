@@ -12,6 +12,7 @@ from ntpcompanion.dyck.bracket_transformer import Parameters
 from ntpcompanion.dyck.minimizer_path import ValleyPath
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
@@ -82,7 +83,7 @@ class Result(experiment.Result):
     def table(self) -> pd.DataFrame:
         """The alignments along these flows, a row for each size and time."""
         names = {"times": "time", "alignments": "alignment"}
-        table = experiment.table_of(self.first).rename(columns=names)
+        table = table_of(self.first).rename(columns=names)
         return table[["T", "m", *names.values()]].explode([*names.values()])
 
     def end(self, method: Method, *lengths: int) -> float:

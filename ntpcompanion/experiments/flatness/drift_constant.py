@@ -9,6 +9,7 @@ from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.flatness.valley_models import PROBABILITY, coin
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness import averages
 from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
 from ntpcompanion.flatness.ensemble import EnsemblePath, follow_sgd
@@ -88,7 +89,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each batch size and learning rate."""
-        return experiment.table_of(self.fits).rename(columns={"gap_error": "gap error"})
+        return table_of(self.fits).rename(columns={"gap_error": "gap error"})
 
     def constant(self, batch: int) -> Effect:
         """The constant c at learning rate 0."""

@@ -12,6 +12,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.mlm.curvature.squared_gradients import fisher_by_parameter
 from ntpcompanion.mlm.data.language_plans import HMMPlan
 from ntpcompanion.mlm.evaluation.evaluate import draw_test_set
@@ -81,7 +82,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each perceptron inside a wider one."""
-        return experiment.table_of(self.replicated)
+        return table_of(self.replicated)
 
     @property
     def width_free(self) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from ntpcompanion.dyck.neurons import Neurons
 from ntpcompanion.dyck.single_condition import mask_as_bias, two_values
 from ntpcompanion.dyck.single_valued import single_valued_neurons
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 
 MEMORISED = 8  # brackets of the longest sentences of the memoriser: a neuron for each input
 SCALE, REACH = 20, 10  # steps k / SCALE with |k| ≤ REACH along the line through a kink
@@ -90,7 +91,7 @@ class Result(experiment.Result):
     @property
     def length_table(self) -> pd.DataFrame:
         """A row for each T."""
-        return experiment.table_of(self.lengths).set_index("T")
+        return table_of(self.lengths).set_index("T")
 
     @property
     def overlooked(self) -> pd.Series:
@@ -100,7 +101,7 @@ class Result(experiment.Result):
 
     def of(self, name: str) -> pd.DataFrame:
         """The solutions of that name, a row for each T."""
-        table = experiment.table_of(self.solutions)
+        table = table_of(self.solutions)
         return table[table.name == name].set_index("T")
 
     @property
@@ -111,7 +112,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """The four solutions of the smallest example, T = 4."""
-        table = experiment.table_of(self.solutions)
+        table = table_of(self.solutions)
         names = {
             "trace": "trace / bound",
             "kinked": "inputs on a kink",
@@ -124,7 +125,7 @@ class Result(experiment.Result):
     def language_table(self) -> pd.DataFrame:
         """A row for each set of words."""
         names = {"fixed": "masked, fixed sign", "random": "random sign"}
-        return experiment.table_of(self.languages).rename(columns=names).set_index("words")
+        return table_of(self.languages).rename(columns=names).set_index("words")
 
     def kink(self, T: int) -> Kink:
         """The line through B′ at one length."""

@@ -13,6 +13,7 @@ from ntpcompanion.dyck import bracket_counting, solutions, wide_features
 from ntpcompanion.dyck.bracket_counting import LearningCurve
 from ntpcompanion.dyck.sentences import masked_support
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, estimate, mean_effect
 
@@ -74,12 +75,12 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each network and size."""
-        return experiment.table_of(self.short).drop(columns="T")
+        return table_of(self.short).drop(columns="T")
 
     @property
     def long_table(self) -> pd.DataFrame:
         """A row for each long length and size."""
-        return experiment.table_of(self.long).drop(columns="solution")
+        return table_of(self.long).drop(columns="solution")
 
     @property
     def curves(self) -> dict[str, LearningCurve]:
@@ -90,9 +91,7 @@ class Result(experiment.Result):
 
     def errors(self, T: int) -> pd.DataFrame:
         """Errors of features of infinite width at a long length, a row for each of `RATIOS`."""
-        return (
-            experiment.table_of(self._long_rows(T)[1:]).set_axis(list(RATIOS)).rename_axis("n / T")
-        )
+        return table_of(self._long_rows(T)[1:]).set_axis(list(RATIOS)).rename_axis("n / T")
 
     @property
     def expected(self) -> pd.DataFrame:

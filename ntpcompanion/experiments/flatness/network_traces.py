@@ -13,6 +13,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.same_loss.downstream import Seed
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
@@ -119,13 +120,13 @@ class Result(experiment.Result):
 
     def rescalings(self, trace: str) -> pd.DataFrame:
         """Multiples of a trace, a row for each kind of scale, a column for each factor."""
-        table = experiment.table_of(self.rescaled)
+        table = table_of(self.rescaled)
         return table.pivot(index="kind", columns="factor", values=trace).loc[[*SCALES]]
 
     @property
     def symmetry_table(self) -> pd.DataFrame:
         """A row for each symmetry."""
-        table = experiment.table_of(self.transformed).rename(columns={"logit": "change of a logit"})
+        table = table_of(self.transformed).rename(columns={"logit": "change of a logit"})
         return table.rename(columns={name: f"{name}, times" for name in table.columns[2:]})
 
     def inside(self, estimate: str) -> Effect:

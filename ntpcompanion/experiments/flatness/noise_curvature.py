@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.flatness.valley_models import network, valley_models
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness.hessian import full_hessian
 from ntpcompanion.flatness.manifold import tangent_basis
 from ntpcompanion.flatness.model import ConditionalModel, gradient_covariance
@@ -49,7 +50,7 @@ class Result(experiment.Result):
     def table(self) -> pd.DataFrame:
         """A row for each model, with its eigenvalues."""
         names = {"d": "parameters", "rank": "rank M", "smallest": "least eigenvalue > 0"}
-        table = experiment.table_of(self.models).set_index("model").rename(columns=names)
+        table = table_of(self.models).set_index("model").rename(columns=names)
         return table[[*names.values(), "largest"]]
 
     @property

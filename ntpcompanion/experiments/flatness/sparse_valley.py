@@ -10,6 +10,7 @@ from pydantic import Field
 from torch import Tensor
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness import toy_models
 from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import full_hessian
@@ -47,7 +48,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each step: its eigenvalues by number, excess loss and norm."""
-        table = experiment.table_of(self.points).set_index("step")
+        table = table_of(self.points).set_index("step")
         eigenvalues = pd.DataFrame(table.eigenvalues.tolist(), index=table.index)
         return eigenvalues.assign(excess=table.excess, norm=table.norm)
 

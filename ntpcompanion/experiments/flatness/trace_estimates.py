@@ -13,6 +13,7 @@ from torch import Tensor
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.flatness.valley_models import PROBABILITY, coin, network
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness.fisher_bias import fisher_bias
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.toy_models import ToyModel
@@ -79,26 +80,26 @@ class Result(experiment.Result):
     @property
     def bias_table(self) -> pd.DataFrame:
         """A row for each displaced point."""
-        return experiment.table_of(self.biases)
+        return table_of(self.biases)
 
     @property
     def table(self) -> pd.DataFrame:
         """A row for each estimate at the minimizer."""
-        table = experiment.table_of(self.estimates).drop(columns="seconds")
+        table = table_of(self.estimates).drop(columns="seconds")
         draws = table.draws.astype("Int64").where(table.draws > 0)
         return table.assign(draws=draws).set_index("estimate")
 
     @property
     def cost_table(self) -> pd.DataFrame:
         """A row for each estimate on the larger network."""
-        table = experiment.table_of(self.costs).drop(columns="draws")
+        table = table_of(self.costs).drop(columns="draws")
         table["relative variance × seconds"] = (table.error / table.trace) ** 2 * table.seconds
         return table.rename(columns={"error": "standard error"}).set_index("estimate")
 
     @property
     def written_table(self) -> pd.DataFrame:
         """A row for each a."""
-        return experiment.table_of(self.written)
+        return table_of(self.written)
 
     @property
     def ratio(self) -> Effect:

@@ -14,6 +14,7 @@ from ntpcompanion.dyck import balance, bound, bracket_counting, minimizer_path, 
 from ntpcompanion.dyck.bracket_transformer import Parameters
 from ntpcompanion.dyck.sentences import MaskSign, masked_support
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 
@@ -53,7 +54,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """Means over starts, a row for each sign."""
-        return experiment.table_of(self.paths).groupby("sign", sort=False).mean().reset_index()
+        return table_of(self.paths).groupby("sign", sort=False).mean().reset_index()
 
     @checked
     def error(self, sign: MaskSign) -> Effect:

@@ -14,6 +14,7 @@ from torch import Tensor
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.flatness import drift_constant
 from ntpcompanion.experiments.flatness.valley_models import network, valley_models
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness import averages
 from ntpcompanion.flatness.averages import at_rate_zero, mean_and_error
 from ntpcompanion.flatness.ensemble import EnsemblePath, follow_sgd
@@ -113,7 +114,7 @@ class Result(experiment.Result):
 
     def limit(self, model: str, field: str) -> Effect:
         """Fraction or plateau of a model, at learning rate 0."""
-        table = experiment.table_of(one for one in self.ensembles if one.model == model)
+        table = table_of(one for one in self.ensembles if one.model == model)
         limit = at_rate_zero(self.plan.finer, table[field], table[f"{field}_error"])
         return estimate(*limit, self.plan.replicas // 5)
 
@@ -130,12 +131,12 @@ class Result(experiment.Result):
     @property
     def level_table(self) -> pd.DataFrame:
         """A row for each model and time."""
-        return experiment.table_of(self.levels)
+        return table_of(self.levels)
 
     @property
     def spread_table(self) -> pd.DataFrame:
         """A row for each model and learning rate."""
-        table = experiment.table_of(self.spreads)
+        table = table_of(self.spreads)
         return table.rename(columns=lambda name: name.replace("_", " "))
 
     @property

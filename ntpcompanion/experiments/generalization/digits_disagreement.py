@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.generalization.disagreement_mlp import ARMS, Arm, Fraction
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.generalization.disagreement import compare_disagreement
 from ntpcompanion.generalization.stacked_mlp import (
     draw_order,
@@ -55,7 +56,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each ensemble."""
-        return experiment.table_of(self.ensembles)
+        return table_of(self.ensembles)
 
     def ratio(self, arm: Arm) -> Effect:
         """Disagreement over error, mean over splits."""

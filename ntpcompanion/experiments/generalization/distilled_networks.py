@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from torch import Tensor
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.generalization.soft_training import confidence_shift, train_on_probabilities
 from ntpcompanion.randomness import torch_stream
 from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
@@ -107,7 +108,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each pair."""
-        table = experiment.table_of(self.pairs)
+        table = table_of(self.pairs)
         fifths = pd.DataFrame(table.pop("fifths").tolist())
         names = {"longer": "student's steps / teacher's"}
         names |= {name: f"{name} right (%)" for name in ("teacher", "student")}

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.generalization.explanations import mirrored_fidelity, tangent_fidelity
 from ntpcompanion.generalization.neighbourhoods import box_overlap, gaussian_overlap
 from ntpcompanion.randomness import stream
@@ -90,15 +91,15 @@ class Result(experiment.Result):
         return mean_effect(self._coins("twice").max(axis=1))
 
     def _by_size(self, field: str) -> Float[np.ndarray, "samples sizes widths"]:
-        table = experiment.table_of(self.known)
+        table = table_of(self.known)
         return table[field].to_numpy().reshape(table["sample"].nunique(), -1, len(WIDTHS))
 
     def _coins(self, field: str) -> Float[np.ndarray, "samples sizes"]:
-        table = experiment.table_of(self.coins)
+        table = table_of(self.coins)
         return table[field].to_numpy().reshape(table["sample"].nunique(), -1)
 
     def _power(self, values: Float[np.ndarray, "samples sizes"]) -> Effect:
-        sizes = pd.unique(experiment.table_of(self.coins).m)
+        sizes = pd.unique(table_of(self.coins).m)
         return slope_within_seeds(np.broadcast_to(np.log(sizes), values.shape), np.log(values))
 
 

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from pydantic import Field, field_validator
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness.trace import exact_trace
 from ntpcompanion.generalization.sharpness_aware import (
     FeatureModel,
@@ -116,7 +117,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each model, with the quotient of hard and easy feature as `ratio`."""
-        table = experiment.table_of(self.models)
+        table = table_of(self.models)
         return table.assign(ratio=table.hard / table.easy)
 
     def of(self, model: str, field: str) -> Float[np.ndarray, "losses radii seeds"]:

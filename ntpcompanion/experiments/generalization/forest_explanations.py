@@ -12,6 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 from sklearn.preprocessing import scale
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.generalization.explanations import mirrored_fidelity
 from ntpcompanion.generalization.neighbourhoods import gaussian_overlap
 from ntpcompanion.randomness import stream
@@ -54,13 +55,13 @@ class Result(experiment.Result):
 
     def of(self, field: str) -> Float[np.ndarray, "splits widths"]:
         """A number of each split and width."""
-        table = experiment.table_of(self.explained)
+        table = table_of(self.explained)
         return table.pivot(index="split", columns="width", values=field).to_numpy(float)
 
     @property
     def table(self) -> pd.DataFrame:
         """A row for each width and split."""
-        table = experiment.table_of(self.explained).sort_values("width", kind="stable")
+        table = table_of(self.explained).sort_values("width", kind="stable")
         names = {"sample": "on the sample", "new": "on new points"}
         return table.rename(columns=names)[COLUMNS].reset_index(drop=True)
 

@@ -9,6 +9,7 @@ from jaxtyping import Float
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.generalization.residual_memory import (
     ResidualMemory,
     draw_ball,
@@ -78,12 +79,12 @@ class Result(experiment.Result):
     @property
     def clean_table(self) -> pd.DataFrame:
         """A row for each draw without noise."""
-        return experiment.table_of(self.clean)
+        return table_of(self.clean)
 
     @property
     def noisy_table(self) -> pd.DataFrame:
         """A row for each draw with noise and each memory."""
-        return experiment.table_of(self.noisy)
+        return table_of(self.noisy)
 
     @property
     def training_error(self) -> float:

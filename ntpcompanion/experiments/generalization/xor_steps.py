@@ -7,6 +7,7 @@ import pandas as pd
 from pydantic import Field, field_validator
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.generalization.xor import (
     XorNetwork,
     draw_network,
@@ -107,12 +108,12 @@ class Result(experiment.Result):
     @property
     def runs_table(self) -> pd.DataFrame:
         """A row for each run."""
-        return experiment.table_of(self.runs)
+        return table_of(self.runs)
 
     @property
     def path_table(self) -> pd.DataFrame:
         """The sizes at each step, from 0 on."""
-        return experiment.table_of(self.path)
+        return table_of(self.path)
 
     @property
     def settings_table(self) -> pd.DataFrame:

@@ -8,6 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.geometry.nuclear_svm import solve_nuclear_svm
 from ntpcompanion.geometry.supports import all_supports, centred_support
 from ntpcompanion.geometry.unconstrained import balanced_factors
@@ -43,7 +44,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each V and k."""
-        return experiment.table_of(self.sizes)
+        return table_of(self.sizes)
 
     def size(self, V: int, k: int) -> Size:
         """The supports of k among V tokens."""

@@ -8,6 +8,7 @@ from jaxtyping import Int
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.geometry.contrastive import ContrastiveMinimum, class_gram, contrastive_minimum
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
@@ -79,7 +80,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each temperature."""
-        return experiment.table_of(self.temperatures)
+        return table_of(self.temperatures)
 
     @property
     def warm(self) -> pd.DataFrame:
@@ -99,7 +100,7 @@ class Result(experiment.Result):
     @property
     def few_table(self) -> pd.DataFrame:
         """A row for each start in few dimensions; `above`: nats above the best one."""
-        table = experiment.table_of(self.few)
+        table = table_of(self.few)
         return table.assign(above=table.loss - table.groupby("d").loss.transform("min"))
 
     def largest_gap(self, dim: int) -> float:

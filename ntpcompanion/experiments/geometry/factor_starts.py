@@ -7,6 +7,7 @@ from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.geometry.ridge_tables import TOLERANCE, TablePlan
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.geometry.factor_descent import train_factors
 from ntpcompanion.geometry.nuclear_svm import solve_nuclear_svm
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
@@ -59,7 +60,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each table and training."""
-        return experiment.table_of(self.ends)
+        return table_of(self.ends)
 
     @property
     def cosines(self) -> pd.DataFrame:

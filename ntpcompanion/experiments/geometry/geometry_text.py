@@ -10,6 +10,7 @@ from pydantic import Field, field_validator
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.geometry.angles import Angles, compare_angles
 from ntpcompanion.experiments.geometry.text_table import TextTable, read_table
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan
 from ntpcompanion.geometry.gram_matrices import gram_matrices
 from ntpcompanion.geometry.predictions import PredictedGrams, predicted_grams
@@ -123,7 +124,7 @@ def path_table(result: Result) -> pd.DataFrame:
         SVM; `same`, the mean cosine of contexts with equal supports; and `rate`, by how much
         `growth` rises for each factor e of the penalty, missing in the first row.
     """
-    table = experiment.table_of(result.path)
+    table = table_of(result.path)
     angles = [point.angles for point in result.path]
     return table.drop(columns="angles").assign(
         words=[one.words.solution for one in angles],

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.geometry.angles import Similarities, compare_angles
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.geometry.gram_matrices import GramMatrices, cosines, gram_matrices, similarity
 from ntpcompanion.geometry.nuclear_svm import solve_nuclear_svm
 from ntpcompanion.geometry.predictions import PredictedGrams, predicted_grams
@@ -131,7 +132,7 @@ class Result(experiment.Result):
     @property
     def path(self) -> pd.DataFrame:
         """A row for each table and λ; `slow` is constant where the cosine errs by 1/scale²."""
-        table = experiment.table_of(self.points)
+        table = table_of(self.points)
         slow = table.scale**2 * (1 - table.cosine)
         return table.assign(log=np.log(1 / table.ridge), log_away=np.log(table.away), slow=slow)
 
@@ -197,7 +198,7 @@ class Result(experiment.Result):
         """
         heads = {"with_diagonal": "all entries", "solution": "pairs"}
         columns = ["kind", "vectors", *heads]
-        return experiment.table_of(self.alike)[columns].rename(columns=heads)
+        return table_of(self.alike)[columns].rename(columns=heads)
 
     def similarity(self, kind: str, prediction: str) -> Effect:
         """Of the angles at λ = 1e-5 with a prediction."""
@@ -215,7 +216,7 @@ class Result(experiment.Result):
         return self.similarities.groupby(["kind", "vectors"])[["all entries", "pairs"]].mean()
 
     def _alike(self, kind: str) -> pd.DataFrame:
-        table = experiment.table_of(self.alike)
+        table = table_of(self.alike)
         return table[(table.vectors == VECTORS[1]) & (table.kind == kind)]
 
     def _slope(self, column: str, below: float) -> Effect:

@@ -11,6 +11,7 @@ from jaxtyping import Float, Int
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.languages.text.corpus import read_text
 from ntpcompanion.languages.text.counting import ContextCounts, count_contexts
 from ntpcompanion.languages.text.prefixes import count_prefixes
@@ -78,7 +79,7 @@ class Result(experiment.Result):
     @property
     def curve(self) -> pd.DataFrame:
         """A row for each length of contexts."""
-        table = experiment.table_of(self.lengths)
+        table = table_of(self.lengths)
         names = {
             "mean": "mean successors",
             "largest": "most successors",

@@ -9,6 +9,7 @@ from pydantic import Field
 from ntpcompanion.checks import checked
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.planning import path_star, path_star_graph
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.planning.answer_losses import network_predictor
 from ntpcompanion.planning.path_star_task import draw_graphs
@@ -50,7 +51,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """`objective`, `step`, and the accuracy at each position of the answer as it is written."""
-        rows = experiment.table_of(self.evaluations)
+        rows = table_of(self.evaluations)
         return rows[["objective", "step"]].join(pd.DataFrame(rows.accuracy.tolist()))
 
     @checked

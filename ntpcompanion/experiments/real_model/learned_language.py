@@ -16,6 +16,7 @@ from torch import Tensor
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.real_model.sampled_language import Result as Sample
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.mlm.data.masked_sentences import mask
 from ntpcompanion.mlm.data.special_tokens import MASK
 from ntpcompanion.mlm.evaluation.evaluate import divergence
@@ -62,7 +63,7 @@ class LearningCurve:
     """All networks of a record, by the number of sentences."""
 
     def __init__(self, runs: Sequence[Run[Plan, Result]]) -> None:
-        self.table = experiment.table_of([run.result for run in runs])
+        self.table = table_of([run.result for run in runs])
         self.table["fraction"] = self.table.distance / self.table.gap
 
     @property

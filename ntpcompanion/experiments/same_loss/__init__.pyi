@@ -5,7 +5,6 @@ from . import penalized_traces as penalized_traces
 from . import held_traces as held_traces
 from . import equal_loss as equal_loss
 from . import bottleneck_ranks as bottleneck_ranks
-from . import recorded_study as recorded_study
 from . import comparisons as comparisons
 from .study_effects import sgd_excess as sgd_excess
 from .study_effects import with_interval as with_interval

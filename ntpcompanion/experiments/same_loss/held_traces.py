@@ -10,6 +10,7 @@ import torch
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.same_loss import downstream
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm, Measured
@@ -172,7 +173,7 @@ def held_study(tasks: Iterable[Run[Plan, Result]], gaps: ContextGaps) -> Study:
     table = study_table(
         [downstream.Result(models=models, references={}, device="cpu")], gaps.learnable_gap
     )
-    beside = experiment.table_of(networks).drop(columns="model")
+    beside = table_of(networks).drop(columns="model")
     keys = ["kind", "strength", "seed"]
     beside = beside.assign(**{key: [getattr(model, key) for model in models] for key in keys})
     return Study(table.merge(beside, on=keys), gaps=gaps, equal_share=np.inf)

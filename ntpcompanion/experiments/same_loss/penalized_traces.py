@@ -12,6 +12,7 @@ import torch
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.same_loss.downstream import CheckpointStore, Seed
 from ntpcompanion.experiments.same_loss.interventions import PRETRAINING, Arm
 from ntpcompanion.experiments.same_loss.measure_models import divergences
@@ -182,7 +183,7 @@ def with_function_traces(
     """
     check_instance("study", study, Study)
     networks = [network for task in tasks for network in task.result.networks]
-    again = experiment.table_of(networks).rename(columns={"weight": "strength"})
+    again = table_of(networks).rename(columns={"weight": "strength"})
     again = again.assign(kind="penalty", again=again.balanced)
     columns = ["kind", "strength", "seed", "again", "function", "fitted", "median", "largest"]
     joined = study.table.merge(again[columns], on=columns[:3])

@@ -8,6 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.thresholds import weighted_tokens
 from ntpcompanion.experiments.thresholds.crossing_limits import fit_in_inverse
 from ntpcompanion.experiments.thresholds.random_tables import crossing_effect
@@ -55,7 +56,7 @@ class Result(experiment.Result):
     @property
     def table(self) -> pd.DataFrame:
         """A row for each distribution; `predicted` is the larger of saddle point and bound."""
-        table = experiment.table_of(self.predictions).set_index("supports")
+        table = table_of(self.predictions).set_index("supports")
         table.columns = ["if alike", "saddle", "±", "two tokens"]
         return table.assign(predicted=table[["saddle", "two tokens"]].max(axis=1))
 
