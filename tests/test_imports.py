@@ -161,7 +161,7 @@ MAY_LOAD = {
         "flatness.trace",
         "flatness.averages",
     ],
-    "numpy scipy torch": ["linear.svm.next_token_svm", "flatness.drift"],
+    "numpy scipy torch": ["linear.svm.next_token_svm", "flatness.valley_flow"],
 }
 
 
