@@ -21,8 +21,7 @@ BY_ITSELF = {
     "attention": "logit_gradient plain_logit_gradient log_excess",
     "dyck": "squared_gradient_norm balance_globally balance_neurons losses_of_moves predict "
     "success_probability dyck_sentences masked_support memoriser",
-    "experiments": "tasks_table table_of read_widths read_crossings "
-    "read_texts printed_points",
+    "experiments": "tasks_table table_of read_widths read_crossings read_texts printed_points",
     "flatness": "imbalance",
     "generalization": "memorization_scores min_norm_predictions leave_one_out_predictions",
     "geometry": "centred_support in_support_logits project_in_support polar_certificate "

@@ -158,7 +158,7 @@ MAY_LOAD = {
     "numpy torch": [
         "languages.hmm",
         "languages.grammars.pcfg",
-        "flatness.trace",
+        "flatness.trace_estimators",
         "flatness.averages",
     ],
     "numpy scipy torch": ["linear.svm.next_token_svm", "flatness.valley_flow"],

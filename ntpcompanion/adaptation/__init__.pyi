@@ -1,7 +1,7 @@
-from .class_attributes import cost_sensitive_svm as cost_sensitive_svm
-from .class_attributes import move_margin as move_margin
-from .class_attributes import best_delta as best_delta
-from .class_attributes import predicted_scores as predicted_scores
+from .cost_sensitive_margins import cost_sensitive_svm as cost_sensitive_svm
+from .cost_sensitive_margins import move_margin as move_margin
+from .cost_sensitive_margins import best_delta as best_delta
+from .cost_sensitive_margins import predicted_scores as predicted_scores
 from .logit_adjustment import fit_adjustment as fit_adjustment
 from .dropped_deltas import least_error_divisor as least_error_divisor
 from .dropped_deltas import dropped_bound as dropped_bound

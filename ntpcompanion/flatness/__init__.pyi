@@ -1,10 +1,10 @@
 from .hessian import FlatModule as FlatModule
 from .hessian import hessian_products as hessian_products
 from .hessian import full_hessian as full_hessian
-from .trace import exact_trace as exact_trace
-from .trace import hutchinson_trace as hutchinson_trace
-from .trace import fisher_trace as fisher_trace
-from .trace import TraceEstimate as TraceEstimate
+from .trace_estimators import exact_trace as exact_trace
+from .trace_estimators import hutchinson_trace as hutchinson_trace
+from .trace_estimators import fisher_trace as fisher_trace
+from .trace_estimators import TraceEstimate as TraceEstimate
 from .model import ConditionalModel as ConditionalModel
 from .model import gradient_covariance as gradient_covariance
 from .manifold import tangent_basis as tangent_basis

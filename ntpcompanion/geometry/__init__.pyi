@@ -7,8 +7,8 @@ from .random_geometry import random_supports as random_supports
 from .random_geometry import random_distributions as random_distributions
 from .nuclear_svm import solve_nuclear_svm as solve_nuclear_svm
 from .nuclear_svm import certified_nuclear_gap as certified_nuclear_gap
-from .unconstrained import ridge_path as ridge_path
-from .unconstrained import balanced_factors as balanced_factors
+from .ridge_minimizers import ridge_path as ridge_path
+from .ridge_minimizers import balanced_factors as balanced_factors
 from .factor_descent import train_factors as train_factors
 from .gram_matrices import gram_matrices as gram_matrices
 from .gram_matrices import cosines as cosines

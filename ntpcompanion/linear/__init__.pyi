@@ -9,7 +9,7 @@ from .svm.next_token_svm import certified_gap as certified_gap
 from .svm.margin_programs import constraint_pairs as constraint_pairs
 from .dynamics.descent import descend as descend
 from .dynamics.descent import step_bound as step_bound
-from .dynamics.any_flow import gradient_flow as gradient_flow
+from .dynamics.table_flow import gradient_flow as gradient_flow
 from .dynamics.regularization_path import regularization_path as regularization_path
 from .dynamics.alignment import measure_alignment as measure_alignment
 from .dynamics.alignment import cosine_distance as cosine_distance

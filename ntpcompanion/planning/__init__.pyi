@@ -7,9 +7,9 @@ from .oracles import follow_edges as follow_edges
 from .oracles import plan_path as plan_path
 from .oracles import look_back as look_back
 from .oracles import cheat_loss as cheat_loss
-from .scores import score_answers as score_answers
-from .scores import decode_answers as decode_answers
-from .scores import score_wrong_arm as score_wrong_arm
+from .answer_scores import score_answers as score_answers
+from .answer_scores import decode_answers as decode_answers
+from .answer_scores import score_wrong_arm as score_wrong_arm
 from .answer_losses import Objective as Objective
 from .answer_losses import build_planner as build_planner
 from .answer_losses import answer_logits as answer_logits

@@ -9,8 +9,13 @@ import torch
 
 from ntpcompanion.checks import Count, Length, Positive, Range, Size, checked, need
 from ntpcompanion.planning.answer_losses import Objective, Planner, answer_loss, network_predictor
+from ntpcompanion.planning.answer_scores import (
+    AnswerScores,
+    WrongArm,
+    score_answers,
+    score_wrong_arm,
+)
 from ntpcompanion.planning.path_star_task import Graphs, draw_graphs
-from ntpcompanion.planning.scores import AnswerScores, WrongArm, score_answers, score_wrong_arm
 from ntpcompanion.randomness import stream
 
 WARMUP = 100  # steps in which the learning rate rises to its value

@@ -8,7 +8,7 @@ from torch.nn.functional import cross_entropy
 from ntpcompanion.flatness.ensemble import follow_sgd
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.toy_models import softmax_product
-from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
+from ntpcompanion.flatness.trace_estimators import fisher_trace, hutchinson_trace
 from tests.benchmarks.timing import about, clocked
 from tests.flatness.cases import Transformer, initialized, masked_sentences, seeded
 

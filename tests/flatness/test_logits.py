@@ -4,7 +4,7 @@ from torch import nn
 
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.logits import check_logits
-from ntpcompanion.flatness.trace import fisher_trace
+from ntpcompanion.flatness.trace_estimators import fisher_trace
 
 
 def generator():

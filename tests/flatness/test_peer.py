@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from ntpcompanion.flatness.hessian import FlatModule, full_hessian, hessian_products
-from ntpcompanion.flatness.trace import exact_trace, fisher_trace, hutchinson_trace
+from ntpcompanion.flatness.trace_estimators import exact_trace, fisher_trace, hutchinson_trace
 from tests.flatness.cases import initialized, masked_sentences, seeded
 
 with warnings.catch_warnings():

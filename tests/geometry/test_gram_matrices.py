@@ -4,7 +4,7 @@ from scipy.linalg import sqrtm
 
 from ntpcompanion.geometry import cosines, gram_matrices, pair_similarity, similarity
 from ntpcompanion.geometry.gram_matrices import plain_grams
-from ntpcompanion.geometry.unconstrained import balanced_factors
+from ntpcompanion.geometry.ridge_minimizers import balanced_factors
 
 
 def test_gram_matrices_are_square_roots_and_those_of_balanced_factors():

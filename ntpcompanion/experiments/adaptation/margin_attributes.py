@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from ntpcompanion.adaptation.class_attributes import (
+from ntpcompanion.adaptation.cost_sensitive_margins import (
     Scores,
     balanced_error,
     best_delta,

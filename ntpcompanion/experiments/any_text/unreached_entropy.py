@@ -8,8 +8,8 @@ from pydantic import Field
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.result_table import table_of
-from ntpcompanion.linear.dynamics.any_flow import gradient_flow
 from ntpcompanion.linear.dynamics.excess_bounds import excess_lower_bound, penalized_minima
+from ntpcompanion.linear.dynamics.table_flow import gradient_flow
 from ntpcompanion.linear.separability.implied_table import Case, ImpliedTable, implied_table
 from ntpcompanion.linear.svm.next_token_svm import solve_ntp_svm
 from ntpcompanion.linear.tables.contexts import ContextTable

@@ -21,7 +21,7 @@ from ntpcompanion.dyck.sentences import MASK_SIGNS, MaskSign, masked_support
 from ntpcompanion.dyck.single_condition import first_position_attention, mask_as_bias, two_values
 from ntpcompanion.experiments import experiment
 from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.flatness.trace import exact_trace
+from ntpcompanion.flatness.trace_estimators import exact_trace
 from ntpcompanion.randomness import stream
 
 STEPS = ("squared_gradient", "value_layer", "per_neuron", "no_cancellation", "bound")

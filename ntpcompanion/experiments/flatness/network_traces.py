@@ -16,7 +16,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.same_loss.downstream import Seed
 from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.flatness.trace import fisher_trace, hutchinson_trace
+from ntpcompanion.flatness.trace_estimators import fisher_trace, hutchinson_trace
 from ntpcompanion.mlm.curvature.function_trace import function_traces
 from ntpcompanion.mlm.curvature.rescaling import rescale, scale_names
 from ntpcompanion.mlm.curvature.squared_gradients import (

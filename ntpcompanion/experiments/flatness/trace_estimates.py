@@ -17,7 +17,7 @@ from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.flatness.fisher_bias import fisher_bias
 from ntpcompanion.flatness.hessian import FlatModule
 from ntpcompanion.flatness.toy_models import ToyModel
-from ntpcompanion.flatness.trace import (
+from ntpcompanion.flatness.trace_estimators import (
     TraceEstimate,
     exact_trace,
     fisher_trace,

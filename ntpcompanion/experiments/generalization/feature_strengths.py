@@ -12,7 +12,7 @@ from pydantic import Field, field_validator
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.result_table import table_of
-from ntpcompanion.flatness.trace import exact_trace
+from ntpcompanion.flatness.trace_estimators import exact_trace
 from ntpcompanion.generalization.sharpness_aware import (
     FeatureModel,
     ascended,

@@ -10,8 +10,8 @@ from pydantic import Field
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.geometry.nuclear_svm import solve_nuclear_svm
+from ntpcompanion.geometry.ridge_minimizers import balanced_factors
 from ntpcompanion.geometry.supports import all_supports, centred_support
-from ntpcompanion.geometry.unconstrained import balanced_factors
 
 
 class Plan(experiment.Plan):

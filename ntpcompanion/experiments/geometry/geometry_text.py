@@ -14,12 +14,12 @@ from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.thresholds.text_plan import TextPlan
 from ntpcompanion.geometry.gram_matrices import gram_matrices
 from ntpcompanion.geometry.predictions import PredictedGrams, predicted_grams
+from ntpcompanion.geometry.ridge_minimizers import RidgeMinimum, ridge_path
 from ntpcompanion.geometry.supports import (
     in_support_logits,
     polar_certificate,
     project_in_support,
 )
-from ntpcompanion.geometry.unconstrained import RidgeMinimum, ridge_path
 
 RANK_TOLERANCE = 1e-4  # singular values below this share of the largest are zero
 

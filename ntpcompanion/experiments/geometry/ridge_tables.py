@@ -15,8 +15,8 @@ from ntpcompanion.geometry.gram_matrices import GramMatrices, cosines, gram_matr
 from ntpcompanion.geometry.nuclear_svm import solve_nuclear_svm
 from ntpcompanion.geometry.predictions import PredictedGrams, predicted_grams
 from ntpcompanion.geometry.random_geometry import random_distributions, random_supports
+from ntpcompanion.geometry.ridge_minimizers import RidgeMinimum, ridge_path
 from ntpcompanion.geometry.supports import in_support_logits, project_in_support
-from ntpcompanion.geometry.unconstrained import RidgeMinimum, ridge_path
 from ntpcompanion.linear.dynamics.alignment import cosine_distance
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect

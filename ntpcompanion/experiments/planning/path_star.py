@@ -17,8 +17,8 @@ from ntpcompanion.planning.answer_losses import (
     build_planner,
     network_predictor,
 )
+from ntpcompanion.planning.answer_scores import AnswerScores, score_answers
 from ntpcompanion.planning.path_star_task import Graphs, PathStar, draw_graphs
-from ntpcompanion.planning.scores import AnswerScores, score_answers
 from ntpcompanion.planning.training import Evaluation, train_planner
 from ntpcompanion.randomness import stream
 

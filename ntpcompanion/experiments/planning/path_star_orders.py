@@ -12,8 +12,8 @@ from ntpcompanion.experiments.planning import path_star, path_star_graph
 from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.planning.answer_losses import network_predictor
+from ntpcompanion.planning.answer_scores import decode_answers
 from ntpcompanion.planning.path_star_task import draw_graphs
-from ntpcompanion.planning.scores import decode_answers
 from ntpcompanion.randomness import stream
 
 Order = Literal["next_token", "reversed"]

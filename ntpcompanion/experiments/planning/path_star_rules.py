@@ -7,10 +7,10 @@ import numpy as np
 from pydantic import Field
 
 from ntpcompanion.experiments import experiment
+from ntpcompanion.planning.answer_scores import score_answers
 from ntpcompanion.planning.oracles import cheat_loss, follow_edges, look_back, plan_path
 from ntpcompanion.planning.path_star_task import Graphs, PathStar, draw_graphs
 from ntpcompanion.planning.question_layout import read_graphs
-from ntpcompanion.planning.scores import score_answers
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, mean_effect
 

@@ -56,7 +56,7 @@ def gradient_flow(
     tol: Annotated[float, Range(1e-12, 1e-2)] = 1e-6,
 ) -> Flow:
     """Gradient flow on a compatible and separable table, ValueError for others. The public function
-    is `any_flow.gradient_flow`, for every table; it describes arguments and errors.
+    is `table_flow.gradient_flow`, for every table; it describes arguments and errors.
     """
     log_times = as_array("log_times", log_times)
     with one_thread_if(table.vocab_size * min(table.embeddings.shape) < SMALL_SYSTEM):

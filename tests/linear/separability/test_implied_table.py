@@ -1,5 +1,5 @@
 """Against a linear program for the supports, cvxpy for the table, fractions for the proofs, and a
-method that knows only the loss for its infimum. Of gradient flow: `test_any_flow`.
+method that knows only the loss for its infimum. Of gradient flow: `test_table_flow`.
 """
 
 from dataclasses import replace

@@ -3,7 +3,7 @@ import torch
 from torch.func import grad
 
 from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.flatness.trace import fisher_trace
+from ntpcompanion.flatness.trace_estimators import fisher_trace
 from ntpcompanion.mlm.curvature.balanced_trace import balanced_trace, unit_gain
 from ntpcompanion.mlm.curvature.example_gradients import sampled_labels, squared_gradients
 from ntpcompanion.mlm.curvature.rescaling import rescale

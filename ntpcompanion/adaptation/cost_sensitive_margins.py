@@ -105,7 +105,7 @@ def move_margin(classifier: LinearClassifier, delta: float) -> LinearClassifier:
     --------
     >>> import numpy as np
     >>> from ntpcompanion.adaptation import move_margin
-    >>> from ntpcompanion.adaptation.class_attributes import LinearClassifier
+    >>> from ntpcompanion.adaptation.cost_sensitive_margins import LinearClassifier
     >>> w, b = move_margin(LinearClassifier(np.array([1.0]), 0.0), delta=3)
     >>> w.tolist(), b
     ([2.0], 1.0)

@@ -12,7 +12,7 @@ from ntpcompanion.adaptation import (
     move_margin,
     predicted_scores,
 )
-from ntpcompanion.adaptation.class_attributes import balanced_error
+from ntpcompanion.adaptation.cost_sensitive_margins import balanced_error
 from ntpcompanion.randomness import stream
 
 

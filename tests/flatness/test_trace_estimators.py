@@ -3,9 +3,9 @@ import pytest
 import torch
 from torch import nn
 
-from ntpcompanion.flatness import hessian, trace
+from ntpcompanion.flatness import hessian, trace_estimators
 from ntpcompanion.flatness.hessian import FlatModule
-from ntpcompanion.flatness.trace import (
+from ntpcompanion.flatness.trace_estimators import (
     TraceEstimate,
     exact_trace,
     fisher_trace,
@@ -70,7 +70,7 @@ def test_the_exact_trace_is_that_of_the_matrix_of_autograd(toy):
 def test_the_exact_trace_does_not_depend_on_the_batches(monkeypatch):
     for entries in (1, 7, 13, 36, 2**16):
         monkeypatch.setattr(hessian, "BATCH_ENTRIES", entries)
-        monkeypatch.setattr(trace, "BATCH_ENTRIES", entries)
+        monkeypatch.setattr(trace_estimators, "BATCH_ENTRIES", entries)
         assert exact_trace(quadratic, torch.ones(6, dtype=torch.float64)).value == pytest.approx(
             float(QUADRATIC.trace())
         )
@@ -105,7 +105,7 @@ def test_hutchinson_draws_the_same_in_batches_and_does_not_repeat_itself(monkeyp
     theta, generator = torch.ones(6, dtype=torch.float64), seeded()
     first = hutchinson_trace(quadratic, theta, probes=5, generator=generator)
     assert hutchinson_trace(quadratic, theta, probes=5, generator=generator) != first
-    monkeypatch.setattr(trace, "BATCH_ENTRIES", 12)
+    monkeypatch.setattr(trace_estimators, "BATCH_ENTRIES", 12)
     assert hutchinson_trace(quadratic, theta, probes=5, generator=seeded()).samples == 5
 
 
@@ -228,7 +228,7 @@ def test_random_losses_are_refused_by_both_traces():
 
 
 def test_more_inputs_than_go_through_at_once():
-    theta, inputs = linear_case(trace.CACHED_INPUTS + 60)
+    theta, inputs = linear_case(trace_estimators.CACHED_INPUTS + 60)
     got = fisher_trace(linear_logits, theta, inputs, labels_per_input=20_000, generator=seeded())
     assert got.samples == len(inputs)
     assert got.value == pytest.approx(per_input_fisher(theta, inputs).mean(), rel=0.01)

@@ -5,7 +5,7 @@ from scipy.special import log_softmax
 
 from ntpcompanion.geometry import ridge_path, solve_nuclear_svm
 from ntpcompanion.geometry.geometry_bounds import Distributions, relative_gap
-from ntpcompanion.geometry.unconstrained import balanced_factors
+from ntpcompanion.geometry.ridge_minimizers import balanced_factors
 from tests.geometry.cases import drawn_table
 
 RIDGES = [1e-1, 1e-2, 1e-3, 1e-4]
