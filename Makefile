@@ -34,10 +34,10 @@ lint: $(TOOLS)
 	$(BIN)/actionlint $(WORKFLOWS)
 	$(BIN)/zizmor --offline --persona=pedantic --no-progress --quiet .github
 
-test: $(TOOLS) browser
+test: $(TOOLS)
 	$(BIN)/pytest
 
-# every page in every view, and most drills; with `make test` it is all that continuous integration runs
+# every page in every view, whatever needs a browser, and most drills; with `make test` it is all that continuous integration runs
 test-slow: $(TOOLS) browser
 	$(BIN)/pytest -m slow
 
@@ -104,7 +104,7 @@ sphinx: book $(SPHINX)/ready
 clean:
 	rm -rf _build book/chapters .pytest_cache .ruff_cache .mypy_cache .hypothesis
 
-# the tests that read the built pages need one; they are skipped without it, and fail where CI is set
+# the slow tests that read built pages need one; they are skipped without it, and fail where CI is set
 browser:
 	@for name in chromium google-chrome chrome; do command -v $$name >/dev/null && exit; done; \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium; } || \

@@ -34,9 +34,8 @@ NUMERICAL = {
 }  # fmt: skip
 
 
-# its tests share one reading of the pages: among the slow ones that of every page in every look,
-# which takes longer than any other file
-LONGEST = "test_site.py"
+# each reads every page of the book in many looks, which takes longer than any other file
+LONGEST = {"test_book_from_disk.py", "test_book_over_http.py"}
 
 MOST = 8  # processes that test: each holds up to two GiB
 
@@ -74,12 +73,14 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, None, None]:
-    """Mark what `make portable` runs under other kernels, and deal out the files of the tests that
-    are chosen so that no process waits for another.
+    """Mark what `make portable` runs under other kernels, and as slow what needs a browser; deal
+    out the files of the tests that are chosen so that no process waits for another.
     """
     for item in items:
         if _computes(item.path):
             item.add_marker(pytest.mark.numerical)
+        if "browser" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.slow)
     yield
     if hasattr(config, "workerinput"):  # of pytest-xdist, which takes the files in their order
         items[:] = dealt(items)
@@ -98,28 +99,27 @@ def dealt(items: list[pytest.Item]) -> list[pytest.Item]:
     """The tests file by file: first the files whose tests may start programs, be they few, then
     those that compute; of either first the files with most tests.
 
-    The smoke runs and their site take minutes to make. One file that reads them comes before all
-    others, the one that takes longest if it is there, and the rest after those that start programs:
-    what would wait for it has something else to do.
+    The smoke runs and their site take minutes to make. What reads them and takes longest comes
+    before all others, or any one file that reads them, and the rest after those that start
+    programs: what would wait for it has something else to do.
     """
     tests = Counter(item.path for item in items)
     readers = {item.path for item in items if _reads_site(item)}
-    first = min(readers, key=lambda path: (path.name != LONGEST, -tests[path], path), default=None)
+    first = {path for path in tests if path.name in LONGEST}
+    first = first or {*sorted(readers, key=lambda path: (-tests[path], path))[:1]}
 
     def place(item: pytest.Item) -> tuple[bool, bool, bool, int, Path]:
         path = item.path
-        return path != first, _computes(path), path in readers, -tests[path], path
+        return path not in first, _computes(path), path in readers, -tests[path], path
 
     return sorted(items, key=place)
 
 
 def _reads_site(item: pytest.Item) -> bool:
-    """Whether it is one of those, all slow, that read the smoke site, or its file runs the
-    notebooks.
-    """
+    """Whether its file reads the smoke site, as slow tests do, or runs the notebooks."""
     module = getattr(item, "module", None)
-    site = hasattr(module, "smoke_site") and item.get_closest_marker("slow") is not None
-    return site or hasattr(module, "smoke_runs")
+    site = hasattr(module, "smoke_site") or "any_site" in getattr(item, "fixturenames", ())
+    return hasattr(module, "smoke_runs") or (site and item.get_closest_marker("slow") is not None)
 
 
 # of a module: one that lived on would be in the way of other tests that start a browser

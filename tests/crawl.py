@@ -28,6 +28,8 @@ USUAL: tuple[Look, ...] = ((1280, "light"), (1280, "dark"), (390, "light"))
 EVERY: tuple[Look, ...] = tuple(
     (width, colours) for width in (1280, 768, 390, 320) for colours in ("light", "dark")
 )
+# Pieces of templates that the themes leave among their style sheets.
+NOT_PAGES = {"_static/webpack-macros.html", "_static/sbt-webpack-macros.html"}
 NAMED = re.compile(r'\b(?:id|name)="([^"]+)"')
 DOWNLOADS = (".csv", ".ipynb", ".json", ".md", ".txt")
 SEARCHED = re.compile("finished|did not match")
@@ -230,6 +232,18 @@ def crawl(browser: Browser, base: str, names: Iterable[str], looks: Sequence[Loo
     for name in sorted({*names} - {*reading.said, "index.html"}):
         reading.complain(name, "links", ["no link leads here"])
     return reading
+
+
+def pages_of(site: Path) -> set[str]:
+    """The pages in the folder of a site."""
+    return {path.relative_to(site).as_posix() for path in site.rglob("*.html")} - NOT_PAGES
+
+
+def searched(reading: Crawl, word: str) -> set[str | None]:
+    """The pages found by a word of the book; another word finds none."""
+    found = {reading.page_of(link) for link in reading.search(word)}
+    assert reading.search("rhinoceros") == []
+    return found
 
 
 def fetch(address: str) -> bytes | None:

@@ -199,7 +199,7 @@ def test_a_torchvision_that_cannot_be_imported_is_passed_over(tmp_path, monkeypa
         import torchvision  # noqa: F401
 
 
-@pytest.mark.parametrize("module", ["causal", "hub", "word_model"])
+@pytest.mark.parametrize("module", ["causal_language", "load_models", "word_model"])
 def test_importing_a_module_loads_no_library_of_the_extra(module):
     source = Path(
         importlib.util.find_spec(f"ntpcompanion.languages.pretrained.{module}").origin

@@ -57,6 +57,7 @@ def _leads(book, page):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium on this machine")
 def test_the_pdf_has_an_outline_and_inner_links(project, tmp_path):
     target, heard = tmp_path / "out" / "book.pdf", []
