@@ -15,6 +15,7 @@ from ntpcompanion.workflow.notebooks.profiles import read_profiles
 from ntpcompanion.workflow.running import execute as runner
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import plan
+from tests.marks import rest_slow
 
 # the parameter that says how many tokens a text has in each chapter
 VOCABULARY = {
@@ -140,7 +141,7 @@ def test_contexts_of_other_tokens(tokenizer, tmp_path):
     assert f"Tokens are the {tokenizer} of the text" in about
 
 
-@pytest.mark.parametrize("name", VOCABULARY)
+@pytest.mark.parametrize("name", rest_slow(VOCABULARY, ["separability"]))
 def test_a_text_that_is_too_short_is_a_sentence_of_the_first_cells(name, tmp_path):
     path = tmp_path / "mine.txt"
     path.write_bytes(b"to be or not " * 12 + b"to be")

@@ -14,6 +14,7 @@ def found():
     return run(Plan.from_json(RIGHT))
 
 
+@pytest.mark.slow
 def test_a_result_is_plain_numbers_that_depend_on_the_seed(found):
     check_result(unreached_entropy, RIGHT, found)
 

@@ -5,7 +5,7 @@ from ntpcompanion.experiments.flatness import feature_traces
 from tests.experiments.cases import small_run
 
 RIGHT = {"wide": 512, "draws": 2, "width": 256, "stein_draws": 30, "seed": 0}
-found, test_a_result_repeats_and_is_plain = small_run(feature_traces, RIGHT)
+found, test_a_result_repeats_and_is_plain = small_run(feature_traces, RIGHT, long=True)
 
 
 def test_balancing_flattens_towards_the_wide_limits(found):

@@ -25,7 +25,7 @@ PLAN = {
     "checked": 30,
     "seed": 0,
 }
-found, test_a_result_repeats_and_is_plain = small_run(exact_conditionals, PLAN)
+found, test_a_result_repeats_and_is_plain = small_run(exact_conditionals, PLAN, long=True)
 
 
 def test_conditionals_are_exact_and_floors_those_of_all_sentences(found):

@@ -124,6 +124,7 @@ def test_texts_of_the_model_have_its_entropy_for_a_floor_where_they_are_long(pla
     assert {split.floor for split in sample_splits(data, certain, plan)} == {0.0}
 
 
+@pytest.mark.slow
 def test_a_run_repeats_and_its_numbers_agree_with_each_other(plan, result):
     assert output_matrix.run(plan) == result
     assert output_matrix.Result.from_json(result.to_json()).to_json() == result.to_json()

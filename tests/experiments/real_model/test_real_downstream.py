@@ -102,6 +102,7 @@ def test_labels_follow_the_posterior(right):
         assert float(chosen.mean()) == pytest.approx(float((posterior**2).sum(1).mean()), abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on(right, measurements, tmp_path, monkeypatch):
     plan, seen = Plan.from_json(right), []
     measured = "ntpcompanion.experiments.real_model.real_downstream.measure_arm"

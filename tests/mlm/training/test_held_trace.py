@@ -54,6 +54,7 @@ def test_the_flattest_parameters_have_the_same_function_and_its_trace(saturated)
     np.testing.assert_allclose(plain.plain, least.fitted, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_without_control_it_is_plain_training_from_the_flattest_parameters(saturated):
     free = replace(PLAN, proportional=0.0, integral=0.0, flattened_every=400)
     found = last_of(hold_trace(saturated, free, LANGUAGE, [0.0, 1.0], [0, 1], *SENTENCES)).stack
@@ -86,6 +87,7 @@ def test_parameters_are_replaced_by_the_flattest_of_their_function(saturated):
     np.testing.assert_allclose(measured_traces(*own).plain, function_traces(*own).fitted, rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_the_error_itself_has_a_part_in_the_weight(saturated):
     """Without the sum of errors, two networks of one start and one seed part."""
     plan = replace(PLAN, integral=0.0, proportional=0.3)
