@@ -9,7 +9,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Round:
-    """A round of a search without a proof yet, as a `callback` sees it: its `number` from 1,
+    """A round after which a search goes on, as a `callback` sees it: its `number` from 1,
     `iterations` so far in the unit of the solver's `max_iterations`, and `seconds` since the search
     began. `gap` is the distance from a proof in the unit of the `gap` that the solver returns,
     infinite before it is known.
@@ -22,7 +22,7 @@ class Round:
 
 
 class OutOfTimeError(Exception):
-    """The time limit of a search has passed. Its caller makes UNDECIDED of it."""
+    """The time limit of a search has passed; solvers then return the verdict UNDECIDED."""
 
 
 class Progress:
@@ -51,4 +51,4 @@ class Progress:
 
 
 def no_tick() -> None:
-    """What a search without a clock does at every step."""
+    """Do nothing: in place of `Progress.tick` in a search without a time limit."""

@@ -1,4 +1,6 @@
-"""Both steps of the theorem at random parameters: full rank, and attention that is injective."""
+"""Both steps of the capacity theorem of Madden, Fox and Thrampoulidis (2025) at random parameters:
+a Jacobian of full rank, and attention that is injective on contexts.
+"""
 
 from collections.abc import Iterator
 from typing import Annotated
@@ -62,12 +64,14 @@ class Result(experiment.Result):
 
     @property
     def rank_error(self) -> int:
-        """Largest difference of a rank and the count of parameters."""
+        """Largest difference of a rank from min(N (V − 1), k − m), without those of the power."""
         return int((self.table["rank"] - self.table.generic).abs().max())
 
     @property
     def power_error(self) -> int:
-        """The same of k − 2m and the rank of the power, for three times as many contexts."""
+        """Largest difference of the rank of the power from k − 2m, for three times as many
+        contexts as can be stored.
+        """
         powers = [one for one in self.networks if one.activation == "cube"]
         return max(
             abs(one.rank - one.k + 2 * one.m) for one in powers if one.N == 3 * one.max_contexts
@@ -81,11 +85,12 @@ class Result(experiment.Result):
 
 
 def run(plan: Plan) -> Result:
-    """Count the rank of random networks, and the contexts that one head of attention confuses.
+    """Compute the ranks of Jacobians of random networks, and count pairs of contexts that one head
+    of attention maps to the same vector.
 
-    Returns ranks against the count of parameters, and collisions with attention and with averages.
-    Cost that of the singular values of 84 Jacobians and of the distances of 4^`longest` contexts: 2
-    s for 5 tokens.
+    Returns ranks beside what dimensions allow, and collisions with attention and with averages.
+    The cost is that of the singular values of 84 Jacobians and of the distances between all
+    contexts of up to `longest` tokens: 2 s for 5.
 
     Examples
     --------

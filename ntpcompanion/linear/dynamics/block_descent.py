@@ -43,8 +43,9 @@ def descend_large(
 ) -> Iterator[LargeStep]:
     """Gradient descent W ← W − η ∇CE(W) without an (m, V) array.
 
-    Logits and exponentials are single precision, in blocks of 16 MiB; the decoder and the loss are
-    double precision. `descend` is exact to rounding, but keeps seven (m, V) arrays.
+    Logits, exponentials and the products of a block, of 16 MiB, are single precision; the decoder
+    and sums over blocks are double precision. `descend` has rounding errors of double precision,
+    but keeps seven (m, V) arrays.
 
     Parameters
     ----------
@@ -104,7 +105,7 @@ def _loss_and_gradient(
 ) -> tuple[float, Float[np.ndarray, "V d"]]:
     weighted = table.distributions.T.multiply(table.weight).tocsr()
     gradient = -(weighted @ table.embeddings)
-    # Σ π_j p_jz w_z·h_j, the linear part of the loss, is minus its gradient times W
+    # the linear part of the loss, −Σ π_j p_jz w_z·h_j, and its gradient, which does not depend on W
     loss, narrow = float(np.vdot(gradient, W)), np.ascontiguousarray(W.T, dtype=np.float32)
     step = max(1, BLOCK_ENTRIES // table.vocab_size)
     for begin in range(0, table.num_contexts, step):

@@ -1,7 +1,7 @@
-"""The programs of definition 3 as they are written, in the V·d entries of W, for general solvers:
-small tables, teaching, oracles.
+"""The max-margin programs of definition 3 of Thrampoulidis 2024, written out in the V·d entries of
+W for general solvers of convex programs: for small tables, and as a reference for faster methods.
 
-cvxpy is imported where a program is written: it takes a second, and few need it.
+cvxpy is imported inside of the functions: it takes a second, and few need it.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,10 @@ from ntpcompanion.linear.tables.contexts import ContextTable
 
 @dataclass(frozen=True, eq=False)
 class ProgramAnswer:
-    """W (V, d), the multipliers as Γ (m, V), and what the solver counted as iterations."""
+    """A solution W (V, d); its multipliers as a matrix Γ (m, V), in which each constraint adds its
+    multiplier to the column of its anchor and takes it from that of its token, so that rows sum to
+    0; and the iterations that the solver reports.
+    """
 
     weights: Float[np.ndarray, "V d"]
     dual: Float[np.ndarray, "m V"]
@@ -25,8 +28,8 @@ class ProgramAnswer:
 
 
 def least_frobenius_norm(table: ContextTable) -> ProgramAnswer | None:
-    """Minimize ½‖W‖_F² subject to ties and margins, by Clarabel; None if the solver finds no
-    feasible W. O(V d) unknowns.
+    """Minimize ½‖W‖_F² subject to ties and margins, by Clarabel; None if the solver ends
+    without a solution, as where no W is feasible. O(V d) unknowns.
     """
     import cvxpy as cp
 
@@ -41,8 +44,9 @@ def least_frobenius_norm(table: ContextTable) -> ProgramAnswer | None:
 
 
 def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
-    """Minimize max |W_zi| subject to ties and margins, a linear program, by HiGHS; None if it has
-    no feasible W. O(V d) unknowns.
+    """Minimize max |W_zi| subject to ties and margins, a linear program, by HiGHS; None if the
+    solver ends without a solution, as where no W is feasible. A minimizer need not be the only one.
+    O(V d) unknowns.
     """
     import cvxpy as cp
 
@@ -59,8 +63,8 @@ def least_max_norm(table: ContextTable) -> ProgramAnswer | None:
 def constraint_pairs(
     table: ContextTable,
 ) -> tuple[Int[np.ndarray, "3 ties"], Int[np.ndarray, "3 margins"]]:
-    """(context, anchor, token) of each tie and of each margin: against the first token of the
-    support, so that none is said twice.
+    """(context, anchor, token) of each tie and of each margin: against the anchor, the first
+    token of the support of the context, so that no constraint is a sum of others.
 
     Parameters
     ----------
@@ -114,6 +118,7 @@ def _solve(
     if problem.status not in (cp.OPTIMAL, cp.OPTIMAL_INACCURATE):
         return None
     dual = np.zeros((table.num_contexts, table.vocab_size))
+    # cvxpy adds multipliers of equalities to the objective, and subtracts those of "at least"
     for (rows, anchors, tokens), constraint, sign in zip(
         (margins, ties), constraints, (1.0, -1.0), strict=False
     ):

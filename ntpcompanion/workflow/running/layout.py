@@ -1,7 +1,8 @@
-"""What a run declares, and the folder in which it lives, which holds only that, by content.
+"""The working folder of a run: copies of the modules that it imports and of the files that it
+declares.
 
-What is not declared is not there. A relative path, a listing, a database or a program that the run
-starts meets that at once, whichever way it reads: nobody has to watch.
+A file that is not declared is not there: to read it by a relative path fails at once, whether
+Python, a database or a program that the run starts does the reading.
 """
 
 import os
@@ -25,9 +26,9 @@ HOW = (
     "Add it to the front matter, `ntp: {{files: [{name}]}}`, or let a parameter name it and list "
     "that under `inputs`; a folder may be named whole."
 )
-# of every file there: the date at which it was copied is not a property of its content. ZIP files
-# know no earlier year than 1980
-DATE = 315532800
+# of every file there: the date at which it was copied is not a property of its content. The second
+# day of 1980 in UTC: ZIP files begin with the first one, in the time of the place
+DATE = 315619200
 
 
 @dataclass(frozen=True)
@@ -43,11 +44,11 @@ class Layout:
     origins: Mapping[str, Path]
 
     def written(self) -> list[str]:
-        """The files that the run has made or changed, but bytecode, relative to the folder."""
+        """The files that the run has made or changed, except bytecode, relative to the folder."""
         below = [
             name
-            for name, digest in contents(self.folder)
-            if digest != EMPTY and "__pycache__" not in name.split("/")
+            for name, kind in contents(self.folder)
+            if kind != EMPTY and "__pycache__" not in name.split("/")
         ]
         return [name for name in below if self.files.get(name) != state_of(self.folder / name)]
 
@@ -56,8 +57,9 @@ def lay_out(
     project: Project, folder: Path, modules: Iterable[str], declared: Mapping[str, Path]
 ) -> Layout:
     """Copy to a new, emptied folder the files of packages and the `declared` files and folders of a
-    run, each by its path below the root. `modules` are as `source_hashes` names them; an entry with
-    a colon stands for the public names of a package, whose stub is needed.
+    run, each by its path below the root. `modules` are as `source_hashes` names them; of an entry
+    with a colon, which stands for public names of a package, the part before it counts. Beside a
+    package its stub is copied, too, which says where its public names are defined.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
@@ -68,9 +70,9 @@ def lay_out(
         name = Path(import_places[parent], source.relative_to(parent)).as_posix()
         digests[name], origins[name] = _copy(source, folder / name), source
     for name, source in declared.items():
-        for below, digest in contents(source) if source.is_dir() else [("", "")]:
+        for below, kind in _contents_or_itself(source):
             place = folder / name / below
-            if digest == EMPTY:
+            if kind == EMPTY:
                 place.mkdir(parents=True, exist_ok=True)
             else:
                 full = Path(name, below).as_posix()
@@ -93,9 +95,13 @@ def contents(folder: Path) -> Iterator[tuple[str, str]]:
             yield relative.as_posix(), EMPTY
 
 
+def _contents_or_itself(place: Path) -> Iterable[tuple[str, str]]:
+    return contents(place) if place.is_dir() else [("", "")]
+
+
 def package_data(project: Project, modules: Iterable[str]) -> dict[str, str]:
     """SHA-256 of each file of data that lies beside one of the modules, or in a folder there
-    without modules of its own, such as typefaces; by path relative to the first package.
+    with no module but an `__init__.py`, such as typefaces; by path relative to the first package.
     """
     digests = {}
     for folder in sorted({(project.package / _file(name)).parent for name in modules}):
@@ -110,7 +116,6 @@ def _package_files(project: Project, modules: Iterable[str]) -> list[Path]:
     named = {Path(os.path.normpath(project.package / _file(name))) for name in modules}
     beside = [path for folder in {each.parent for each in named} for path in _data_beside(folder)]
     stubs = [stub for each in named if (stub := each.with_name("__init__.pyi")).is_file()]
-    # the packages above: their modules can be imported without them, but not in the same way
     return sorted({*named, *beside, *stubs})
 
 
@@ -142,7 +147,7 @@ def _import_places(project: Project) -> dict[Path, str]:
 
 
 def _copy(source: Path, target: Path) -> str:
-    """Copy a file, with its permission to be run and a date of its own; SHA-256 of the copy."""
+    """Copy a file with its permissions, dated `DATE`; SHA-256 of the copy."""
     unread = f"{source} cannot be copied for the run: {{}}. Correct its permissions, or free"
     with explained(f"{unread} some space."):
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -162,11 +167,9 @@ def files_below_root(project: Project, names: Iterable[str], where: str) -> dict
     """The files and folders of these names, by their paths below the root."""
     listed = {}
     for listed_name in names:
-        name, named = (
-            Path(os.path.normpath(listed_name)).as_posix(),
-            f"{where} names {listed_name!r}",
-        )
-        if Path(listed_name).is_absolute() or name == "." or name.startswith(".."):
+        name = Path(os.path.normpath(listed_name)).as_posix()
+        named = f"{where} names {listed_name!r}"
+        if Path(listed_name).is_absolute() or name == "." or name.split("/")[0] == "..":
             raise WorkflowError(
                 f"{named}, which is not a path below {project.root}. Name a file or folder of "
                 "the project; for one elsewhere let a parameter name it, under `inputs`."
@@ -181,10 +184,10 @@ def files_below_root(project: Project, names: Iterable[str], where: str) -> dict
 
 
 def file_digests(paths: Mapping[str, Path]) -> dict[str, str]:
-    """SHA-256 of every file of some files and folders; of an empty folder a word."""
+    """SHA-256 of every file of some files and folders; of an empty folder the text `EMPTY`."""
     digests = {}
     for name, place in paths.items():
-        for below, kind in contents(place) if place.is_dir() else [("", "")]:
+        for below, kind in _contents_or_itself(place):
             digests[Path(name, below).as_posix()] = kind or state_of(place / below)
     return digests
 
@@ -205,7 +208,7 @@ def laid_out_files(
 
 
 def elsewhere(project: Project, inputs: Mapping[str, Path]) -> list[str]:
-    """The inputs that lie outside of the project, which a run reads where they are."""
+    """The inputs but records that lie outside of the project, which a run reads where they are."""
     return [
         str(place)
         for name, place in inputs.items()
