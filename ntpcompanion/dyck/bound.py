@@ -76,7 +76,8 @@ def squared_gradient_norm(
 
 @dataclass(frozen=True)
 class Chain:
-    """The terms of Lemma D.1, each at least as large as the next; the last step needs zero loss.
+    """The terms of Lemma D.1, each at least as large as the next. That `no_cancellation` is at
+    least `spread` needs zero loss, where they are equal; the other steps hold for any parameters.
 
     Fields
     ------
@@ -108,7 +109,7 @@ def chain(
     active: Bool[np.ndarray, "N m"] | None = None,
 ) -> Chain:
     """The inequalities (6)–(9) of Lemma D.1, term by term, for any parameters and inputs (N, T,
-    2T). `active` as in `gradients`.
+    2T) whose rows are orthonormal, as those of masked sentences. `active` as in `gradients`.
     """
     state, norms = (
         forward(parameters, inputs),
@@ -130,8 +131,8 @@ def losses_of_moves(
     support: tuple[np.ndarray, np.ndarray],
     moves: Num[np.ndarray, " n"],
 ) -> Num[np.ndarray, " n"]:
-    """The losses after each parameter in turn has moved by λ, added up, for each λ: at a minimum
-    ½ λ² tr ∇²L as λ → 0.
+    """The losses after each parameter in turn has moved by λ, added up, for each λ: at zero
+    loss without kinks ½ λ² tr ∇²L as λ → 0.
 
     Parameters
     ----------

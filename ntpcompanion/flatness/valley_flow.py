@@ -23,8 +23,8 @@ from ntpcompanion.flatness.manifold import (
 )
 from ntpcompanion.flatness.model import ConditionalModel
 
-# Relative and absolute tolerance of the integrator between two corrections; what it leaves is then
-# removed by the correction.
+# Relative and absolute tolerance of the integrator between two corrections, which remove what is
+# normal to the manifold; errors along it add up.
 TOLERANCE = 1e-9
 EVALUATIONS = 20_000
 
@@ -45,7 +45,7 @@ class FlowPath:
         (k,), the largest entry of f − Pr without sign at each time.
     corrected
         (k,), how far the integrator had left the manifold, as a distance in θ, before it was
-        brought back.
+        brought back: a lower bound of its error, 0 at the first time.
     rank
         of ∇²L, the same all along (assumption 4.1).
     """
@@ -73,7 +73,7 @@ def follow_ode(
     """dθ/dt = −(1/4B) P ∇ tr ∇²L(θ) on the manifold of minimizers, P the projection on its tangent
     space (equation 1, theorem 4.3).
 
-    A start off the manifold is moved to the nearest minimizer first.
+    A start off the manifold is moved to a minimizer near it first, by `nearest_minimizer`.
 
     Parameters
     ----------
@@ -197,6 +197,10 @@ def follow_adam_ode(
     return _Flow(model, 1 / 4, adaptive=True).run(start, horizon, points)
 
 
+class _NoFlowError(RuntimeError):
+    """The flow is not defined at some parameters."""
+
+
 class _Flow:
     """The integration of a flow, with the rank it began with."""
 
@@ -230,8 +234,21 @@ class _Flow:
         )
 
     def _integrate(self, theta: Tensor, begin: float, end: float) -> Tensor:
+        self._velocity(begin, theta.numpy())
+        fault = ""
+
+        def velocity(time: float, state: np.ndarray) -> np.ndarray:
+            nonlocal fault
+            try:
+                if np.isfinite(state).all():
+                    return self._velocity(time, state)
+            except _NoFlowError as error:
+                fault = str(error)
+            # perhaps of a trial step that is too long: the integrator takes a shorter one
+            return np.full_like(state, np.nan)
+
         solved = solve_ivp(
-            self._velocity,
+            velocity,
             (begin, end),
             theta.numpy(),
             method="DOP853",
@@ -240,7 +257,7 @@ class _Flow:
             atol=TOLERANCE,
         )
         if not solved.success:
-            raise RuntimeError(f"The flow stopped at t = {begin:.4g}: {solved.message}")
+            raise RuntimeError(fault or f"The flow stopped at t = {begin:.4g}: {solved.message}")
         return torch.tensor(solved.y[:, -1])
 
     def _velocity(self, time: float, state: np.ndarray) -> np.ndarray:
@@ -255,7 +272,7 @@ class _Flow:
         root = self._root_of_steps(scores, time)
         _, singular, rows = torch.linalg.svd(scores * root, full_matrices=False)
         if (rank := numerical_rank(singular)) != self.rank:
-            raise RuntimeError(
+            raise _NoFlowError(
                 f"the rank of the Hessian changes from {self.rank} to {rank} at t = {time:.4g} "
                 "(singular values below "
                 f"{RANK_TOLERANCE:g} of the largest count as zero): assumption 4.1 fails there. "
@@ -265,12 +282,14 @@ class _Flow:
         return (-self.speed * root * (pull - normal.T @ (normal @ pull))).numpy()
 
     def _root_of_steps(self, scores: Tensor, time: float) -> Tensor:
-        """The square root of the step size of each parameter, as a multiple of η."""
+        """The square root of the step size of each parameter, as a multiple of η: for Adam without
+        the factor √B, which cancels against that of the noise.
+        """
         diagonal = scores.square().sum(0)
         if not self.adaptive:
             return torch.ones_like(diagonal)
         if diagonal.min() <= RANK_TOLERANCE**2 * diagonal.max():
-            raise RuntimeError(
+            raise _NoFlowError(
                 f"H_ii of parameter {int(diagonal.argmin())} vanishes at t = {time:.4g}: the steps "
                 "of Adam have no limit there."
             )

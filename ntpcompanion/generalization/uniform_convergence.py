@@ -66,8 +66,8 @@ class LinearProblem:
     >>> problem = LinearProblem(m=50, dim=12800)
     >>> sample = problem.draw(np.random.default_rng(0))
     >>> w = one_step(sample)
-    >>> [bool((margins(w, one) > 0).all()) for one in (sample, reverse_noise(sample))]
-    [True, False]
+    >>> [float((margins(w, one) > 0).mean()) for one in (sample, reverse_noise(sample))]
+    [1.0, 0.0]
     >>> f"{problem.limit_error:.3f}", abs(problem.test_error(w) - problem.limit_error) < 0.005
     ('0.023', True)
     """

@@ -76,7 +76,8 @@ def verdict_probabilities(
 
     The mean of n seeds, less δ and divided by its estimated standard error, has a noncentral t
     distribution with n - 1 degrees of freedom. A study supports where this number lies above the
-    quantile of Student's t, and refutes where it lies below minus that quantile.
+    quantile of Student's t, and refutes where it lies below minus that quantile. For δ < 0 all
+    signs change.
 
     Parameters
     ----------
@@ -160,8 +161,8 @@ def seeds_needed(
     index = bisect_left(candidates, probability, key=lambda seeds: _decides(sd, seeds, delta))
     if index == len(candidates):
         raise ValueError(
-            f"`maximum` must be larger: {maximum} seeds with sd {sd:g} do not tell an effect of "
-            f"{delta:g} from none with probability {probability:g}."
+            f"`maximum` must be larger: {maximum} seeds with sd {sd:g} do not support an effect "
+            f"of {2 * delta:g}, and refute one of 0, with probability {probability:g}."
         )
     return candidates[index]
 

@@ -152,6 +152,24 @@ def test_a_rank_that_changes_along_the_path_is_told():
         follow_ode(model, start, 300.0, points=2)
 
 
+def test_a_trial_step_of_the_integrator_that_is_too_long_ends_nothing():
+    """Logits ±ab and ±scd: the second valley is s² times as steep, and first steps end far off."""
+    s = 3000.0
+
+    def logits(theta):
+        z = theta[..., ::2] * theta[..., 1::2] * torch.tensor([1.0, s])
+        return torch.stack([z, -z], -1)
+
+    truth = torch.tensor([[0.8, 0.2], [0.7, 0.3]], dtype=torch.float64)
+    model = ConditionalModel(logits, truth, torch.full((2,), 0.5).double())
+    half, other = (0.5 * torch.log(truth[:, 0] / truth[:, 1])).tolist()
+    start = torch.tensor([2.0, half / 2, 2.0, other / 2 / s]).double()
+    path = follow_ode(model, start, 1e-4, points=3)
+    assert (path.rank, float(path.residual.max()) < 1e-12) == (2, True)
+    imbalance = (path.thetas[:, 2] - path.thetas[:, 3]).abs()
+    assert imbalance[-1] < 0.02 < imbalance[0]
+
+
 def test_sparse_supports_have_no_flow():
     toy = sparse_linear(rng())
     with pytest.raises(ValueError, match="`model`"):

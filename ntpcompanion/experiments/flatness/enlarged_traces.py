@@ -141,7 +141,9 @@ def run(plan: Plan) -> Result:
 
 
 def misfits() -> int:
-    """Networks of Table 4 whose printed d-inter, times k, is not that of the widest one."""
+    """How many networks of Table 4 have a printed d-inter that, times k, is not that of the widest
+    one.
+    """
     return sum(WIDEST // width * row[2] != TABLE4[WIDEST][2] for width, row in TABLE4.items())
 
 
@@ -162,7 +164,7 @@ def _replicated(plan: Plan, draw: int) -> Iterator[Replicated]:
 def _embedded(plan: Plan, draw: int, sentences: Int[Tensor, "n positions"]) -> Iterator[Embedded]:
     start = int(stream(plan.seed, f"transformer {draw}").integers(2**31))
     small_plan = TransformerSize(16, 2, 2).for_sentences(6, 4)
-    small = build_model(small_plan, start, deviation=0.1).double()  # its own true distribution
+    small = build_model(small_plan, start, deviation=0.1).double()  # its own labels
     single = fisher_by_parameter(small, sentences)
     total = sum(single.values())
     for k in (1, plan.factor):
@@ -180,7 +182,9 @@ def _embedded(plan: Plan, draw: int, sentences: Int[Tensor, "n positions"]) -> I
 
 
 def _counts(width: int) -> dict[str, int]:
-    """Parameters of a network of Table 4, by group."""
+    """Parameters of a network with width, heads and layers of Table 4, by group. Its inner width is
+    four times the width, as in appendix B.4: the printed ones differ, see `misfits`.
+    """
     heads, layers, _ = TABLE4[width]
     plan = TransformerSize(width, layers, heads).for_sentences(VOCABULARY, POSITIONS)
     groups = parameter_groups(build_model(plan, 0, "meta"))

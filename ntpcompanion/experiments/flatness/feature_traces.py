@@ -55,7 +55,7 @@ class Weighted(experiment.Result):
     T: Annotated[int, Field(description="brackets")]
     losses: Annotated[tuple[float, ...], Field(description="multiples of the derived mean")]
     largest: Annotated[tuple[float, ...], Field(description="squared error over the union bound")]
-    rank_gap: Annotated[int, Field(description="of integer features, from N/2 + 2T")]
+    rank_gap: Annotated[int, Field(description="of integer features, less N/2 + 2T")]
 
 
 class Result(experiment.Result):
@@ -85,7 +85,9 @@ class Result(experiment.Result):
 
     @property
     def limit_error(self) -> Effect:
-        """The largest relative distance of a mean from its wide limit."""
+        """The largest relative distance of a mean from its wide limit, with the error of that mean:
+        as it is chosen after the draws, it is too large on average.
+        """
         ratios = [one.over(one.limit) for one in self.scaled]
         worst = max(ratios, key=lambda one: abs(one.mean - 1))
         return estimate(abs(worst.mean - 1), worst.stderr, worst.replicates)
@@ -97,7 +99,9 @@ class Result(experiment.Result):
 
     @property
     def union(self) -> float:
-        """The largest squared error at the largest length, as a multiple of the union bound."""
+        """The largest squared error over the inputs at the largest length, its mean over draws, as
+        a multiple of the union bound.
+        """
         return float(np.mean(self.weighted[-1].largest))
 
     @property

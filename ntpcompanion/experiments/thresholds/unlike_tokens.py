@@ -65,7 +65,7 @@ class Result(experiment.Result):
 
         Raises ValueError for weights other than `WEIGHTS`.
         """
-        rows = [_row(task) for task in tasks]
+        rows = sorted((_row(task) for task in tasks), key=lambda row: row["m"])
         cases, limits = self.table, {}
         for supports, points in pd.DataFrame(rows).groupby("supports", sort=False):
             fit, errors = fit_in_inverse(points.m, points.crossing, points.error)
@@ -95,7 +95,7 @@ class Comparison:
     @property
     def slope(self) -> Effect:
         """How far measured limits are from those of alike tokens, per unit of the same for the
-        predictions, by a weighted line through the origin.
+        predictions, by a line through the origin, weighted by the errors of the measured ones.
         """
         moved = self.table["predicted"] - self.table["if alike"]
         measured, weight = self.table["limit"] - self.table["if alike"], self.table["± "] ** -2

@@ -31,7 +31,9 @@ class Text:
 
     @property
     def sha256(self) -> str:
-        """Hash of the content in UTF-8, which says which text a number belongs to."""
+        """Hash of the content in UTF-8, which says which text a number belongs to: not that of a
+        file with a byte order mark or other line ends.
+        """
         return hashlib.sha256(self.content.encode()).hexdigest()
 
 
@@ -44,8 +46,8 @@ def read_text(text: str) -> Text:
     text
         path of a UTF-8 file (`~` allowed), or the dotted name of a module with a dictionary
         `topics` of texts, such as "pydoc_data.topics", the reference manual in Python's standard
-        library. The topics are joined in the order of their keys. A file wins over a module of the
-        same name.
+        library. The topics are joined in the order of their keys. A module is imported, which runs
+        it, and a file wins over one of the same name.
 
     Returns
     -------

@@ -29,7 +29,8 @@ class SaddleThreshold:
         E (#T − 1) / (V − 1) from the same draws: equal to `ratio` at the exact solution.
     covariance
         Σ (V, V), the covariance of the logits of a context that was left out; rows of sum 0, trace
-        V − 1. V counts merged tokens once.
+        V − 1. V counts merged tokens once and unused ones not; they stand in the order of their
+        first occurrence.
     response
         Λ (V, V), what one multiplier does to the logits of its context; rows of sum 0, trace V − 1.
     change
@@ -79,7 +80,8 @@ def saddle_threshold(
     rng
         of the normal draws.
     draws
-        about how many, dealt to the supports by probability, at least two to each.
+        about how many, dealt to the supports by probability, at least two to each. Below some
+        hundreds the ratio means little.
     iterations
         at most.
     tolerance
@@ -95,14 +97,18 @@ def saddle_threshold(
     ------
     ValueError
         No token off any support, or arguments out of range.
+    RuntimeError
+        The response became numerically singular.
 
     Notes
     -----
     The equations are those of a saddle point, d/m = min_Σ max_N E dist_N²(ω, C_S) / tr(N Σ), N =
     Λ⁻¹. They are iterated as in the state evolution of approximate message passing. Near the saddle
     the ratio changes in second order only; it is evaluated on fresh draws, so that the fit does not
-    bias it. Cost O(draws (V² + t³)) an iteration with t pooled tokens: 5 s at V = 10 with 20,000
-    draws.
+    bias it. Where few tokens decide, Σ becomes singular and the iteration slow: `change` does not
+    say how far the saddle is, `ratio` and `pooled_ratio` differ, and `ratio` may lie below
+    `two_token_bound`; the prediction is the larger of the two. Cost O(draws (V² + t³)) an iteration
+    with t pooled tokens: 5 s at V = 10 with 20,000 draws.
 
     Examples
     --------
@@ -137,7 +143,9 @@ def _iterate(
     start: Bool[np.ndarray, "n V"],
     drawn: _Draws,
 ) -> tuple[Float[np.ndarray, "V V"], Float[np.ndarray, "V V"], Bool[np.ndarray, "n V"]]:
-    """One step: multipliers and stiffness at the old order parameters give the new ones."""
+    """One step: multipliers and stiffness at the old order parameters give the new Λ, and with it
+    the new Σ.
+    """
     projection = pool(_definite(response), drawn.normals @ _root(covariance), drawn.supports, start)
     second_moment = (projection.multipliers * drawn.weight[:, None]).T @ projection.multipliers
     response = _inverse(mean_stiffness(_definite(response), projection.pooled, drawn.weight))

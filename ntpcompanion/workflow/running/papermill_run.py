@@ -22,8 +22,10 @@ import nbformat
 # papermill would import pyarrow for a file system of clusters: a quarter of its time
 if "pyarrow" not in sys.modules:
     sys.modules["pyarrow"] = None  # type: ignore[assignment]  # as if it were not installed
-    importlib.import_module("papermill")
-    del sys.modules["pyarrow"]
+    try:
+        importlib.import_module("papermill")
+    finally:
+        del sys.modules["pyarrow"]
 import papermill
 from ipykernel.kernelspec import write_kernel_spec
 from jupyter_client.kernelspec import KernelSpecManager
@@ -67,8 +69,8 @@ class Cells:
 @dataclass(frozen=True)
 class Ran:
     """What a run has left: the executed notebook; its cells; the peak memory of the kernel in
-    bytes; what its processes wrote down; where a cell did not end well, the error and its
-    traceback.
+    bytes, 0 if unknown; what its processes wrote down; where a cell did not end well, the error and
+    its traceback, and the notebook as it came.
     """
 
     node: nbformat.NotebookNode
@@ -103,10 +105,15 @@ def run_notebook(
         try:
             make_client = functools.partial(BoundedClient, cells=cells, **settings)
             node, failure = _executed(node, parameters, make_client, launch, limit)
-        except RuntimeError as error:  # of nbclient: no kernel has answered, which says why
+        except RuntimeError as error:  # of nbclient, before the first cell: a kernel may say why
             printed.seek(0)
             shown = printed.read()[-2000:]
-            raise WorkflowError(f"no kernel has answered: {error}\n{shown}") from error
+            what = (
+                f"papermill failed ({type(error).__name__})"
+                if cells.number
+                else "no kernel has answered"
+            )
+            raise WorkflowError(f"{what}: {error}\n{shown}") from error
         finally:
             ensure_event_loop().close()  # of this thread, which nbclient has made
         with contextlib.suppress(OSError, ValueError):  # of a kernel that was killed
@@ -185,6 +192,8 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
     records and errors, and notes which cells showed more.
     """
 
+    clear_before_next_output: bool  # of nbclient
+
     def __init__(self, manager: Any, cells: Cells, **settings: Any) -> None:
         super().__init__(manager, **settings)
         self.cells, self._is_cut = cells, False
@@ -194,6 +203,10 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
     ) -> Any:
         """Add an output to those of a cell, unless it holds its share."""
         content = msg["content"]
+        if self.clear_before_next_output:  # by `clear_output(wait=True)`: before shares are counted
+            outs[:] = []
+            self.clear_display_id_mapping(cell_index)
+            self.clear_before_next_output = self._is_cut = False
         if msg["msg_type"] == "stream":
             first = _first_lines(outs, content["name"], content["text"])
             self._is_cut |= first != content["text"]
@@ -201,14 +214,14 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
             if not first:
                 return None
         elif msg["msg_type"] != "error" and not ALWAYS & set(content.get("data", {})):
-            if sum(out.output_type != "stream" for out in outs) >= OUTPUTS:
+            if sum(map(_has_share, outs)) >= OUTPUTS:
                 self._is_cut = True
                 return None
         return super().output(outs, msg, display_id, cell_index)
 
     def clear_output(self, outs: list[Any], msg: dict[str, Any], cell_index: int) -> None:
-        """What a cell clears does not count."""
-        self._is_cut = False
+        """What a cell clears does not count; it may stay until something else is shown."""
+        self._is_cut &= bool(msg["content"].get("wait"))
         super().clear_output(outs, msg, cell_index)
 
     def execute_cell(self, cell: Any, cell_index: int, **settings: Any) -> Any:
@@ -227,8 +240,8 @@ class BoundedClient(PapermillNotebookClient):  # type: ignore[misc]  # papermill
                 text = "\n… and more, which are not kept.\n"
                 cell.outputs.append(nbformat.v4.new_output("stream", name="stdout", text=text))
                 cells.notes.append(
-                    f"code cell {cells.number} showed more than {LINES} lines or {OUTPUTS} outputs:"
-                    " the rest is not kept. Print a summary."
+                    f"code cell {cells.number} showed more than {LINES} lines, {CHARACTERS} "
+                    f"characters or {OUTPUTS} outputs: the rest is not kept. Print a summary."
                 )
 
 
@@ -237,7 +250,15 @@ def _first_lines(outs: list[Any], name: str, text: str) -> str:
     shown = [out.text for out in outs if out.output_type == "stream" and out.name == name]
     characters = CHARACTERS - sum(map(len, shown))
     lines = LINES - sum(each.count("\n") for each in shown)
-    return "".join(text[: max(characters, 0)].splitlines(keepends=True)[: max(lines, 0)])
+    first = text[: max(characters, 0)]
+    if first.count("\n") < lines:
+        return first
+    return "".join(f"{line}\n" for line in first.split("\n")[: max(lines, 0)])
+
+
+def _has_share(output: Any) -> bool:
+    """Whether an output is one of those of which a cell has a limited number."""
+    return output.output_type != "stream" and not ALWAYS & set(output.get("data", {}))
 
 
 class BoundedEngine(NBClientEngine):  # type: ignore[misc]  # papermill has no types

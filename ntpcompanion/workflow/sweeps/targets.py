@@ -65,7 +65,7 @@ def load_experiment(project: Project, name: str) -> ModuleType:
     try:
         experiment = importlib.import_module(module)
     except ModuleNotFoundError as error:
-        if error.name is None or not module.startswith(error.name):
+        if error.name is None or not f"{module}.".startswith(f"{error.name}."):
             raise WorkflowError(f"{module} cannot be imported: {error}.") from error
         known = known_experiments(project)
         raise WorkflowError(
@@ -138,9 +138,10 @@ def _modules(project: Project) -> list[tuple[Path, str]]:
 
 @dataclass(frozen=True)
 class Point:
-    """One run of a campaign: what was given, all parameters, a hash of everything that decides its
-    numbers, and what makes its outcome, given a `place` for its files and a `lifeline` that its
-    processes must not outlive (None on a cluster).
+    """One run of a campaign: what was given, all parameters, a hash of what decides its numbers,
+    and what makes its outcome, given a `place` for its files and a `lifeline` that its processes
+    must not outlive (None on a cluster). The data files of an experiment are not in the hash: the
+    journal has their digests.
     """
 
     overrides: dict[str, Any]
@@ -210,8 +211,8 @@ class ExperimentTarget:
         module = experiment.__name__
         sources = source_hashes(f"import {module}", *self.project.packages)
         libraries = library_versions(self.project.settings.libraries)
-        same, points = [module, sources, libraries, python_minor()], []
         settings = settings_of(self.project)
+        same, points = [module, sources, libraries, python_minor(), settings], []
         for override in overrides:
             plan = read_plan(experiment, override)
             settled, inputs = plan.to_json(), declared_inputs(experiment, plan)
@@ -229,6 +230,8 @@ def find_target(project: Project, name: str, profile: str | None) -> Target:
     which where both have it.
     """
     folder, _, bare = name.rpartition("/")
+    if folder not in ("", "notebooks", "experiments"):
+        raise WorkflowError(f"{name!r}: write notebooks/{bare} or experiments/{bare}.")
     notebooks = notebook_paths(project) if folder in ("", "notebooks") else {}
     experiments = known_experiments(project) if folder in ("", "experiments") else []
     bare = known_as(bare, [*notebooks, *experiments])

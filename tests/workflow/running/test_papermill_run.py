@@ -127,6 +127,28 @@ def test_the_first_outputs_are_kept_and_all_measurements_and_errors(client):
     assert kept == ["0", "1", "5", None]
 
 
+def test_what_is_cleared_makes_space_for_what_comes_next(client):
+    printed(client, "1\n2\n3\n4\n")
+    sent(client, "clear_output", wait=True)
+    assert (texts(client), client._is_cut) == (["1\n2\n3\n"], True), "until something is shown"
+    printed(client, "5\n")
+    assert (texts(client), client._is_cut) == (["5\n"], False)
+    sent(client, "clear_output", wait=False)
+    assert texts(client) == []
+
+
+def test_a_line_ends_at_its_line_feed_and_nowhere_else(client):
+    printed(client, "1%\r2%\r3%\r4%\rdone\n")
+    assert texts(client) == ["1%\r2%\r3%\r4%\rdone\n"]
+
+
+def test_measurements_take_no_share(client):
+    for _ in range(3):
+        sent(client, "display_data", data={MEASUREMENT_MIME: {}}, metadata={})
+    sent(client, "display_data", data={"text/plain": "shown"}, metadata={})
+    assert client.nb.cells[0].outputs[-1].data == {"text/plain": "shown"}
+
+
 @pytest.mark.parametrize(("text", "number"), [("1\n2\n3\n4\n", 1), ("1\n", 0)])
 def test_that_something_was_left_out_is_said(client, monkeypatch, text, number):
     monkeypatch.setattr(

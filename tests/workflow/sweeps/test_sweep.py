@@ -156,6 +156,7 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
     ("arguments", "words"),
     [
         (["coyn"], "No notebook and no experiment 'coyn'. Did you mean 'coin'? Known: coin, words"),
+        (["notebook/coin"], "'notebook/coin': write notebooks/coin or experiments/coin."),
         (["coin"], "A sweep needs a parameter to vary: give `--grid NAME=VALUES` or `--seeds"),
         (["coin", "--grid", "m=1"], "Notebook 'coin' has no parameter 'm'."),
         (["coin", "--grid", "sead=1"], "has no parameter 'sead'. Did you mean 'seed'? Known"),

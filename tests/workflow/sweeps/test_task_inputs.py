@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 from ntpcompanion.workflow.base.tracing import state_of
+from ntpcompanion.workflow.sweeps.targets import ExperimentTarget
 from ntpcompanion.workflow.sweeps.task_process import (
     CHANGED,
     changed_inputs,
@@ -52,3 +53,14 @@ def test_libraries_and_variables_that_tasks_may_read_are_compared_without_being_
     monkeypatch.setenv("SCALE", "2")
     changed = {name for name, value in settings_of(project).items() if value != ours[name]}
     assert changed == {"the variable SCALE"}
+
+
+def test_a_variable_that_tasks_may_read_is_in_their_key(importable, monkeypatch):
+    importable.plan_halves()
+    settings = replace(importable.project.settings, environment=("SCALE",))
+    target = ExperimentTarget(replace(importable.project, settings=settings), "halves")
+    keys = []
+    for scale in ("1", "2", "1"):
+        monkeypatch.setenv("SCALE", scale)
+        keys += [point.key for point in target.points([{"n": 1}])]
+    assert keys[0] == keys[2] != keys[1]
