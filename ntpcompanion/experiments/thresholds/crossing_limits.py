@@ -7,11 +7,10 @@ import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.thresholds.phase import Plan, Result
-from ntpcompanion.experiments.thresholds.random_tables import crossing_effect
 from ntpcompanion.linear.thresholds.phase_diagram import CrossingSample
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
 from ntpcompanion.recorded import Run
-from ntpcompanion.statistics.effects import Effect
+from ntpcompanion.statistics.effects import Effect, estimate
 
 Tasks = Sequence[Run[Plan, Result]]
 
@@ -60,7 +59,7 @@ class Crossings:
         limits = self.limits_of(mixed=mixed)
         farthest = (limits.limit.abs() + 2 * limits["± limit"]).argmax()
         row = limits.iloc[int(farthest)]
-        return crossing_effect(abs(row["limit"]), row["± limit"], self.replicates)
+        return estimate(abs(row["limit"]), row["± limit"], self.replicates)
 
     @property
     def drift(self) -> pd.DataFrame:
@@ -75,7 +74,7 @@ class Crossings:
         drift = self.drift
         x, y = np.log(1 / drift.index), np.log(drift.gap)
         fit, covariance = np.polyfit(x, y, 1, w=drift.gap / drift.error, cov="unscaled")
-        return crossing_effect(fit[0], np.sqrt(covariance[0, 0]), self.replicates)
+        return estimate(fit[0], np.sqrt(covariance[0, 0]), self.replicates)
 
 
 def read_crossings(tasks: Tasks) -> Crossings:

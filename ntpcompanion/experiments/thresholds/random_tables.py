@@ -14,7 +14,7 @@ from ntpcompanion.linear.thresholds.kinematic import face_probabilities, separab
 from ntpcompanion.linear.thresholds.phase_diagram import CrossingSample, crossing_sample
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold, statistical_dimension
 from ntpcompanion.randomness import stream
-from ntpcompanion.statistics.effects import Effect
+from ntpcompanion.statistics.effects import Effect, estimate
 
 SAME_DRAWS = 4  # times as many tables with one support for all contexts
 Sizes = tuple[Annotated[int, Field(ge=1)], ...]
@@ -122,7 +122,7 @@ class Result(experiment.Result):
     def same_crossing(self) -> Effect:
         """The crossing d/m of one support for all contexts."""
         sample = self.same.sample(self.plan.num_contexts)
-        return crossing_effect(sample.crossing, sample.stderr, SAME_DRAWS * self.plan.draws)
+        return estimate(sample.crossing, sample.stderr, SAME_DRAWS * self.plan.draws)
 
     @property
     def counting_gap(self) -> Effect:
@@ -130,7 +130,7 @@ class Result(experiment.Result):
         table, m = self.measured, self.plan.num_contexts
         off = (table.crossing - table["by counting"]).abs()
         error = table.error.iloc[int(off.argmax())]
-        return crossing_effect(m * off.max(), m * error, self.plan.draws)
+        return estimate(m * off.max(), m * error, self.plan.draws)
 
     def probabilities(
         self, recorded: Mapping[tuple[int, int, int], CrossingSample]
@@ -176,11 +176,6 @@ def run(plan: Plan) -> Result:
         mixed=phase.run(plan.of_sizes(plan.mixed_sizes)),
         same=phase.Result(**phase.counted_sides(same)),
     )
-
-
-def crossing_effect(value: float, stderr: float, replicates: int) -> Effect:
-    """An estimate from so many draws or runs."""
-    return Effect(float(value), float(stderr), replicates, float(stderr) * replicates**0.5)
 
 
 def _same_token(plan: Plan, rng: np.random.Generator) -> ContextTable:

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ntpcompanion.experiments.thresholds import shuffled_text, text_crossing, text_threshold
-from ntpcompanion.experiments.thresholds.random_tables import crossing_effect
 from ntpcompanion.recorded import Run
-from ntpcompanion.statistics.effects import Effect, mean_effect
+from ntpcompanion.statistics.effects import Effect, estimate, mean_effect
 
 TextRuns = Sequence[Run[text_crossing.Plan, text_crossing.Result]]
 ShuffledRuns = Sequence[Run[shuffled_text.Plan, shuffled_text.Result]]
@@ -45,7 +44,7 @@ class TextPredictions:
             self.table["±"] / self.table["text"], self.table["± "] / self.table["shuffled"]
         )
         error = errors.iloc[int(self.ratio.argmin())]
-        return crossing_effect(self.ratio.min(), error, self.replicates)
+        return estimate(self.ratio.min(), error, self.replicates)
 
     @property
     def long_text(self) -> Effect:
@@ -53,14 +52,14 @@ class TextPredictions:
         longer = self.table.iloc[1:]
         weight = longer["±   "] ** -2
         mean = (weight * longer["measured / predicted"]).sum() / weight.sum()
-        return crossing_effect(mean, weight.sum() ** -0.5, self.replicates)
+        return estimate(mean, weight.sum() ** -0.5, self.replicates)
 
     @property
     def worst(self) -> Effect:
         """Largest relative difference of measurement and prediction."""
         off = (self.table["measured / predicted"] - 1).abs()
         error = self.table["±   "].iloc[int(off.argmax())]
-        return crossing_effect(off.max(), error, self.replicates)
+        return estimate(off.max(), error, self.replicates)
 
 
 def read_texts(

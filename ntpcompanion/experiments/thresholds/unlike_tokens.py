@@ -11,14 +11,13 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.thresholds import weighted_tokens
 from ntpcompanion.experiments.thresholds.crossing_limits import fit_in_inverse
-from ntpcompanion.experiments.thresholds.random_tables import crossing_effect
 from ntpcompanion.linear.tables.weighted_supports import weighted_supports
 from ntpcompanion.linear.thresholds.order_parameters import saddle_threshold
 from ntpcompanion.linear.thresholds.support_bounds import two_token_bound
 from ntpcompanion.linear.thresholds.threshold import predicted_threshold
 from ntpcompanion.randomness import stream
 from ntpcompanion.recorded import Run
-from ntpcompanion.statistics.effects import Effect, mean_effect
+from ntpcompanion.statistics.effects import Effect, estimate, mean_effect
 
 WEIGHTS = {
     "one frequent": (9.0, *[1.0] * 9),
@@ -100,9 +99,7 @@ class Comparison:
         moved = self.table["predicted"] - self.table["if alike"]
         measured, weight = self.table["limit"] - self.table["if alike"], self.table["± "] ** -2
         norm = (weight * moved**2).sum()
-        return crossing_effect(
-            (weight * moved * measured).sum() / norm, norm**-0.5, self.replicates
-        )
+        return estimate((weight * moved * measured).sum() / norm, norm**-0.5, self.replicates)
 
 
 def run(plan: Plan) -> Result:
