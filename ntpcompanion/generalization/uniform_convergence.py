@@ -181,7 +181,7 @@ def tightest_uniform_bound(
     check_probabilities("probabilities", weights, weights.sum())
     n = as_integer("len(probabilities)", len(weights), 1, MAX_SAMPLES, "(all sets are listed)")
     table = as_array("gaps", gaps)
-    enough = 1 - delta - ROUNDING
+    enough = (1 - delta) * weights.sum() - ROUNDING
     sets = (list(chosen) for size in range(1, n + 1) for chosen in combinations(range(n), size))
     likely = (chosen for chosen in sets if weights[chosen].sum() >= enough)
     return float(min(table[np.ix_(chosen, chosen)].max() for chosen in likely))

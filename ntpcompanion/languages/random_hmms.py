@@ -7,8 +7,8 @@ from jaxtyping import Float
 from ntpcompanion.checks import Positive, Size, checked, need
 from ntpcompanion.languages.hmm import HMM
 
-# random rows have no entry below: they would change nothing, but bring messages near the smallest
-# float64, where sentences are computed again in log space, one by one
+# rows of `random_block_hmm` have no entry below: they would change nothing, but bring messages near
+# the smallest float64, where sentences are computed again in log space, one by one
 NEGLIGIBLE = 1e-12
 
 

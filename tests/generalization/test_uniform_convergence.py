@@ -91,6 +91,10 @@ def test_a_classifier_that_errs_on_one_mirrored_point(delta, bound):
     assert tightest_uniform_bound(gaps, np.full(6, 1 / 6), delta) == pytest.approx(bound)
 
 
+def test_probabilities_that_are_rounded_leave_a_set_of_samples():
+    assert tightest_uniform_bound([[0, 1], [1, 0]], [0.5, 0.5 - 9e-9], 1e-9) == 1
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [

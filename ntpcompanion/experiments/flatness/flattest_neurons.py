@@ -1,6 +1,6 @@
 """Which neurons attain the lower bound of the trace at every length, and does a head on them count?
 
-Everything is computed in integers, over all inputs.
+Everything is computed over all inputs, in integers, fractions and roots, and rounded at the end.
 """
 
 from fractions import Fraction
@@ -20,7 +20,7 @@ from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.result_table import table_of
 
 MEMORISED = 8  # brackets of the longest sentences of the memoriser: a neuron for each input
-SCALE, REACH = 20, 10  # steps k / SCALE with |k| ≤ REACH along the line through a kink
+SCALE, REACH = 20, 10  # steps k / SCALE for even k, |k| ≤ REACH, through a kink
 
 
 class Plan(experiment.Plan):

@@ -152,8 +152,10 @@ def fit_logistic(
 ) -> LogisticFit:
     """Minimize (1/n) Σᵢ −log softmax(xᵢ W + b)[yᵢ] + (ridge_k/2) ‖W‖² for every problem k of a
     stack, by L-BFGS until the norm of the gradient is below `tolerance` (rounding leaves 1e-7 in
-    float32). Labels are integers or distributions; a problem that has not converged is no error.
-    Raises ValueError for shapes that do not fit, labels that are no classes, a negative ridge,
+    float32). Labels are integers or distributions, whose sums leave a gradient of their distance
+    from 1; a problem that has not converged is no error. With a ridge of 0 and separable classes
+    there is no minimizer, and the weights are where the gradient falls below `tolerance`. Raises
+    ValueError for shapes that do not fit, labels that are no classes, a negative ridge,
     infinite features.
     """
     problems = logistic_problems(features, labels, classes, ridge)
@@ -211,9 +213,9 @@ def _searched(
     problems: LogisticProblems, state: _State, direction: Tensor
 ) -> tuple[_State, Bool[Tensor, "k"]]:
     """The states after a step along the direction, and which problems accept one, by Armijo's
-    condition. Where the decrease is below rounding, the approximate condition of Hager and Zhang
-    2005 takes its place. A rejected step shrinks to the zero of the secant of the slope, within a
-    tenth and a half.
+    condition or, as rounding may hide a decrease, by the upper bound of the approximate condition
+    of Hager and Zhang 2005. A rejected step shrinks to the zero of the secant of the slope, within
+    a tenth and a half.
     """
     slope = (state.gradient * direction).sum((1, 2), dtype=torch.float64)
     along = problems.logits(direction)  # linear; a difference of logits would lose its digits

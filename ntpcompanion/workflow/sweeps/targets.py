@@ -109,13 +109,15 @@ def declared_inputs(experiment: ModuleType, plan: Any) -> list[str]:
 
 
 def _is_module(name: str) -> bool:
-    """Whether a text is the dotted name of a module, as `pydoc_data.topics`."""
+    """Whether a text is the dotted name of a module, as `pydoc_data.topics`; what stands before
+    its last dot is imported.
+    """
     parts = name.split(".")
     if len(parts) == 1 or not all(part.isidentifier() for part in parts):
         return False
     try:
         return importlib.util.find_spec(name) is not None
-    except ImportError:  # of what stands before the last dot
+    except Exception:  # whatever that raises
         return False
 
 
