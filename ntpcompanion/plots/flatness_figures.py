@@ -66,7 +66,7 @@ def draw_valley(
             f"`excess` must give a tensor of {GRID**2} numbers for ({GRID**2}, 2) parameters, got "
             f"{described(heights)}."
         )
-    heights = heights.reshape(GRID, GRID).numpy()
+    heights = heights.detach().cpu().reshape(GRID, GRID).numpy()
     ax.contourf(across, up, heights, [0, BAND], colors=THEORY, alpha=0.18)
     ax.contourf(across, up, heights, [0, FLOOR], colors=THEORY)
     ax.contour(across, up, heights, [BAND, WALL], colors=THEORY, linewidths=0.5)
@@ -114,7 +114,13 @@ def draw_forces(
     forces = [-vmap(slope)(points) for points in sides]
     mean = sum(forces) / 2
     left_over = enlarged * (mean * along).sum(1, keepdim=True) * along
-    unit = COVERED * distance / max(float(force.norm(dim=1).max()) for force in forces)
+    longest = max(float(force.norm(dim=1).max()) for force in forces)
+    if not longest > 0:
+        raise ValueError(
+            f"`excess` has no slope at `distance` = {distance:g} from `minimizers`. Take points of "
+            "a valley with walls."
+        )
+    unit = COVERED * distance / longest
     look: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1}
     for points, force in zip(sides, forces, strict=True):
         ax.quiver(*points.T, *(unit * force).T, color=MEASUREMENT, width=0.006, **look)

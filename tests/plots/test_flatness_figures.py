@@ -56,3 +56,10 @@ def test_where_the_walls_are_parallel_nothing_is_left(ax):
     )
     pushes = ax.collections[-1]
     assert np.hypot(pushes.U, pushes.V).max() == 0
+
+
+def test_a_loss_without_slope_has_no_forces(ax):
+    with pytest.raises(ValueError, match="`excess` has no slope at `distance` = 1 from"):
+        plots.draw_forces(
+            ax, lambda points: 0 * points[:, 1], torch.zeros(1, 2).double(), distance=1, enlarged=9
+        )

@@ -1,4 +1,6 @@
-"""Well-known facts of six kinds with one-word answers, and prompts that ask for them."""
+"""Well-known facts of six kinds, and prompts that ask for the word that usually comes next: of a
+name the first one, of a country the usual language where none is official.
+"""
 
 from typing import NamedTuple
 

@@ -57,7 +57,7 @@ class Replicated(experiment.Result):
 
 
 class Embedded(experiment.Result):
-    """The trace of a transformer inside one with more layers."""
+    """The trace of a transformer inside one that is k times as wide and has more layers."""
 
     k: Annotated[int, Field(description="how many times wider")]
     draw: Annotated[int, Field(description="number of the network")]
@@ -101,7 +101,7 @@ class Result(experiment.Result):
         return max(abs(size / printed - 1) for printed, size in self.millions[VOCABULARY].items())
 
     def change(self, k: int) -> Effect:
-        """Relative change of the trace with added layers."""
+        """Relative change of the trace in a network k times as wide with added layers."""
         return mean_effect([one.change for one in self.embedded if one.k == k])
 
     @property
@@ -183,7 +183,7 @@ def _embedded(plan: Plan, draw: int, sentences: Int[Tensor, "n positions"]) -> I
 
 def _counts(width: int) -> dict[str, int]:
     """Parameters of a network with width, heads and layers of Table 4, by group. Its inner width is
-    four times the width, as in appendix B.4: the printed ones differ, see `misfits`.
+    four times the width, as in appendix B.4; five of the seven printed ones differ.
     """
     heads, layers, _ = TABLE4[width]
     plan = TransformerSize(width, layers, heads).for_sentences(VOCABULARY, POSITIONS)

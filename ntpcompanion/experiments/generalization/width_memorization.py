@@ -42,6 +42,12 @@ class Plan(experiment.Plan):
     def _leaves_some_out(self) -> "Plan":
         if self.size >= self.n:
             raise ValueError(f"`size` must be below {self.n} (`n`), got {self.size}.")
+        if list(self.widths) != sorted(set(self.widths)):
+            raise ValueError(f"`widths` must rise, got {list(self.widths)}.")
+        if self.peak in (0, len(self.widths) - 1):
+            raise ValueError(
+                f"`widths` must lie below and above {self.size} (`size`), got {list(self.widths)}."
+            )
         return self
 
     @property

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from jaxtyping import Float, Int
 
+from ntpcompanion.checks import checked, need
 from ntpcompanion.linear.dynamics.alignment import Alignment, measure_alignment
 from ntpcompanion.linear.dynamics.decomposed_loss import DecomposedLoss
 from ntpcompanion.linear.dynamics.descent import Snapshot, descend
@@ -44,11 +45,16 @@ def measure_trajectory(
     )
 
 
+@checked(
+    need("table", "table.support.nnz > table.num_contexts", "have a context with two successors")
+)
 def stability_edge(table: ContextTable) -> float:
     """2 / λ_max, the step size beyond which gradient descent cannot settle in F: λ_max is the
-    largest curvature of the loss in the limit W* + ∞ · W^mm.
+    largest curvature of the loss in the limit W* + ∞ · W^mm. The table must be separable, which is
+    not checked here.
 
-    Raises ValueError if the table is not compatible. Cost that of `DecomposedLoss`.
+    Raises ValueError if the table is not compatible, or if all its contexts are one-hot: then F is
+    {0}. Cost that of `DecomposedLoss`.
     """
     return float(2 / np.linalg.eigvalsh(DecomposedLoss(table).limit_curvature())[-1])
 

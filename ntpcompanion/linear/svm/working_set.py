@@ -59,9 +59,10 @@ class LargeSolution:
     scans
         how often all m V margins were computed.
     products
-        products of U Uᵀ with Γ on the working set.
+        products of U Uᵀ with Γ on the working set, without the last one of each ascent, which is
+        in double precision.
     working_set
-        pairs off the supports that the last Γ was chosen from.
+        pairs off the supports after the last scan.
     operations
         multiplications of scans and products.
     """
@@ -111,7 +112,10 @@ def solve_large_svm(
     -------
     LargeSolution
         a solution with its duality gap, or UNDECIDED with the gap reached. A table that is not
-        separable ends UNDECIDED: `ntpcompanion.linear.separability.pair_certificate` proves it.
+        separable ends UNDECIDED: `ntpcompanion.linear.separability.pair_certificate` proves it. So
+        does one for which single precision is too coarse: (d + 3) 1.2e-7 max ‖w_v‖ max ‖h_j‖ must
+        be below 0.02, which lengths that differ by 1e5 and nearly equal contexts do not meet; for
+        these take `solve_ntp_svm`.
 
     Raises
     ------

@@ -104,8 +104,9 @@ def flatten_sequences(
     Raises
     ------
     ValueError
-        shapes that do not agree, tokens out of range, or equal prefixes with different states (a
-        model that sees more than the prefix).
+        shapes that do not agree, tokens out of range, equal prefixes with states that differ by
+        more than 1e-9 (1 + the largest entry) (a model that sees more than the prefix), or
+        sequences in which every token follows every prefix.
 
     Notes
     -----

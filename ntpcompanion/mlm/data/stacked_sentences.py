@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Annotated, Literal
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ntpcompanion.checks import Length, checked
 from ntpcompanion.languages.language import Language
 from ntpcompanion.mlm.data.masked_sentences import draw_batch
 from ntpcompanion.mlm.evaluation.evaluate import hidden_conditional
@@ -35,9 +36,10 @@ class StackedBatch:
         return StackedBatch(*(getattr(self, field.name)[rows] for field in fields(self)))
 
 
+@checked
 def draw_steps(
     language: Language,
-    seeds: Sequence[int],
+    seeds: Annotated[Sequence[int], Length(1)],
     name: str,
     chunk: int,
     *,
@@ -46,10 +48,10 @@ def draw_steps(
     labels: Labels,
     device: torch.device | str = "cpu",
 ) -> list[StackedBatch]:
-    """The batches of steps 64 · chunk, 64 · chunk + 1, … of each run: they depend on (seed, name,
-    chunk) and the batch size only, so that runs of one seed see the same sentences in the same
-    order. Exact `labels` are conditional distributions: the same expected gradient without the
-    noise of labels.
+    """The batches of steps 64 · chunk, 64 · chunk + 1, … of each run: those of one seed do not
+    depend on the other seeds, so that runs of one seed see the same sentences in the same order. A
+    CPU and a GPU draw others. Exact `labels` are conditional distributions: the same expected
+    gradient without the noise of labels.
     """
     sentences = STEPS_AT_ONCE * batch_size
     drawn = [

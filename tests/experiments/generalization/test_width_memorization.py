@@ -31,3 +31,16 @@ def test_scores_are_those_of_the_definition(found):
     assert first.flipped[0] == pytest.approx(np.mean(scores[:4]))
     assert first.clean[0] == pytest.approx(np.mean(scores[4:]))
     assert first.test_error[0] == pytest.approx(1 - right[:, 40:].mean())
+
+
+@pytest.mark.parametrize(
+    ("widths", "words"),
+    [
+        ([150, 28, 4], "`widths` must rise"),
+        ([28, 150], "lie below and above 28"),
+        ([4, 28], "lie b"),
+    ],
+)
+def test_effects_need_widths_that_rise_across_the_size_of_a_subset(widths, words):
+    with pytest.raises(ValueError, match=words):
+        width_memorization.Plan.from_json({**RIGHT, "widths": widths})

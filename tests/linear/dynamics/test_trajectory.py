@@ -50,3 +50,9 @@ def test_last_decoders_are_those_of_single_runs_from_one_start(table):
         run = {"optimizer": "gd", "learning_rate": rate, "steps": 30, "keep": [30]}
         (alone,) = descend(table, rng=stream(0, "start"), **run)
         np.testing.assert_array_equal(weights, alone.weights)
+
+
+def test_without_a_context_of_two_successors_there_is_no_edge():
+    one_hot = ContextTable(np.eye(2), np.eye(2, 3), np.array([0.5, 0.5]))
+    with pytest.raises(ValueError, match="`table` must have a context with two successors"):
+        stability_edge(one_hot)

@@ -1,3 +1,4 @@
+import pytest
 import torch
 
 from ntpcompanion.mlm.data.special_tokens import MASK
@@ -61,3 +62,10 @@ def test_sentences_of_several_lengths_are_padded():
     batch = drawn([0], labels="exact", language=MIXED.build())[0]
     assert (batch.tokens == -1).any()
     torch.testing.assert_close(batch.targets.sum(-1), torch.ones(1, 5))
+
+
+def test_labels_of_no_kind_and_no_runs_are_refused():
+    with pytest.raises(ValueError, match=r"`labels` must be .*'hard'"):
+        drawn([0], labels="hard")
+    with pytest.raises(ValueError, match="`seeds` must"):
+        drawn([])
