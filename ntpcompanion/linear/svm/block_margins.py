@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.sparse import csr_array
 
 from ntpcompanion.linear.svm.pairs import Pairs
@@ -20,7 +20,7 @@ UNEVEN = 1e-7
 class Scan:
     """The pairs off the supports whose margins may be small, as sorted keys j V + v of the pairs
     (j, v). `rest` is a lower bound on the margins of all other pairs off the supports, in multiples
-    of the threshold; infinite if there are none.
+    of the threshold, and at most the bound of the scan.
     """
 
     keys: Int[np.ndarray, " k"]
@@ -57,7 +57,7 @@ def scan_pairs(
 
     Logits are products in single precision. `rest` allows for their rounding: a dot product of d
     terms is off by no more than (d + 3) 2⁻²⁴ ‖u‖ ‖w‖ (Higham 2002, section 3.1, with the rounding
-    of both factors), and rows have length 1. Cost m V d, in blocks of 32 MiB.
+    of both factors), and rows have length 1. Cost m V d, in blocks of 2²² logits, 16 MiB.
     """
     m, V = support.shape
     single, keys, rest = np.ascontiguousarray(W.T, dtype=np.float32), [], np.inf
@@ -71,23 +71,28 @@ def scan_pairs(
         on = np.repeat(np.arange(len(c)), np.diff(block.indptr)), block.indices
         inside, logits[on] = logits[on].astype(float), -np.inf
         level = np.minimum.reduceat(inside, block.indptr[:-1])
-        cut = _cut(logits, level - bound * c, limit)
-        positions = np.nonzero(logits > cut[:, None])
+        cut = (level - bound * c).astype(np.float32)
+        found = logits > cut[:, None]
+        many = np.flatnonzero(np.count_nonzero(found, axis=1) > limit)
+        if len(many):
+            cut[many], found[many] = _largest(logits[many], limit)
+        positions = np.nonzero(found)
         keys.append((positions[0] + start) * V + positions[1])
         rest = min(rest, float(((level - cut - 2 * error) / c).min()))
     return Scan(np.concatenate(keys), V, rest)
 
 
-def _cut(
-    logits: Float[np.ndarray, "rows V"], lowest: Float[np.ndarray, " rows"], limit: int
-) -> Float[np.ndarray, " rows"]:
-    """The logit above which a pair counts as found: `lowest`, or more where that were too many."""
-    cut = lowest.astype(np.float32)
-    many = np.flatnonzero(np.count_nonzero(logits > cut[:, None], axis=1) > limit)
-    if len(many):
-        position = logits.shape[1] - limit - 1
-        cut[many] = np.partition(logits[many], position, axis=1)[:, position]
-    return cut
+def _largest(
+    logits: Float[np.ndarray, "rows V"], limit: int
+) -> tuple[Float[np.ndarray, " rows"], Bool[np.ndarray, "rows V"]]:
+    """The largest logit of each row that is not among its `limit` largest, and which are: of equal
+    ones at the border any. Tokens without a pair have equal logits, as their rows of W are 0.
+    """
+    first = logits.shape[1] - limit
+    order = np.argpartition(logits, first - 1, axis=1)
+    largest = np.zeros(logits.shape, dtype=bool)
+    np.put_along_axis(largest, order[:, first:], True, axis=1)
+    return np.take_along_axis(logits, order[:, [first - 1]], axis=1)[:, 0], largest
 
 
 def remove_ties(
@@ -96,10 +101,12 @@ def remove_ties(
     W: Float[np.ndarray, "V d"],
     tolerance: float,
 ) -> tuple[Float[np.ndarray, "V d"], int]:
-    """W without its part in F, by conjugate gradients until in-support logits of unit embeddings
-    differ by at most `tolerance` of the largest, or rounding; and how many steps it took.
+    """W without its part in F, the span of (e_z − e_z') h_jᵀ over tokens z, z' of a support, by
+    conjugate gradients until in-support logits of unit embeddings lie within `tolerance` of the
+    largest, or rounding, from their mean over the context; and how many steps it took.
 
-    Cost 4 n d a step, for n pairs on supports of several tokens.
+    After `TIE_ROUNDS` rounds more may be left, where embeddings are nearly parallel: its caller
+    measures the ties. Cost 4 n d a step, for n pairs on supports of several tokens.
     """
     several = np.flatnonzero(np.diff(support.indptr) > 1)
     if not len(several):

@@ -41,6 +41,13 @@ def test_what_is_not_found_is_above_the_bound_on_the_rest(case, bound, most):
         assert (off == (margins < bound))[outside].all()
 
 
+def test_of_equal_margins_as_many_are_found_as_may_be(case):
+    table, rows, threshold, W = case
+    found = scan_pairs(table.support, rows, threshold, 0 * W, np.inf, 3)
+    assert (np.bincount(found.context, minlength=40) == 3).all()
+    assert -1e-6 < found.rest <= 0
+
+
 def test_unit_spread_is_uniform_on_the_supports(case):
     table = case[0]
     spread = unit_spread(table.support).toarray()

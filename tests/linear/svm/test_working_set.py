@@ -46,6 +46,15 @@ def test_norm_and_decoder_are_those_of_the_dense_solvers(method):
     assert np.linalg.norm(ours.weights) == pytest.approx(np.linalg.norm(peer.weights), rel=2e-6)
 
 
+def test_a_common_support_leaves_tokens_with_equal_logits_and_is_solved(rng):
+    p = np.zeros((5, 60))
+    p[:, 0] = 1
+    table = ContextTable(rng.standard_normal((5, 12)), p, np.full(5, 0.2))
+    found, peer = solve_large_svm(table), solve_ntp_svm(table)
+    assert found.verdict.name == "SEPARABLE"
+    assert np.linalg.norm(found.weights) == pytest.approx(np.linalg.norm(peer.weights), rel=1e-6)
+
+
 def test_a_budget_that_is_too_small_ends_undecided_with_the_gap_reached():
     table = planted_table(60, 20, 3, 24, stream(0, "budget"))
     rounds = []
