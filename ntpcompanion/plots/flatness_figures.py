@@ -105,6 +105,11 @@ def draw_forces(
     -------
     Axes
         `ax`. The forces are in units in which the longest covers 0.9 of the distance.
+
+    Raises
+    ------
+    ValueError
+        an excess without slope at that distance.
     """
     feet = torch.tensor(as_array("minimizers", minimizers))
     slope = grad(lambda point: excess(point[None])[0])

@@ -40,7 +40,7 @@ def test_on_the_command_line(strict, parameter, words):
             "{paper: {n: -3}}",
             "profiles.yml, coin.paper: notebook 'coin': parameter `n` must be in [1, inf), got -3",
         ),
-        ("{papper: {n: 3}}", "No profile 'papper'. Did you mean 'paper'?"),
+        ("{papper: {n: 3}}", "profiles.yml, coin: no profile 'papper'. Did you mean 'paper'?"),
     ],
 )
 def test_in_the_profiles_whatever_profile_is_asked_for(strict, entry, words):

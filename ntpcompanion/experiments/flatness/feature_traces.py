@@ -85,8 +85,8 @@ class Result(experiment.Result):
 
     @property
     def limit_error(self) -> Effect:
-        """The largest relative distance of a mean from its wide limit, with the error of that mean:
-        as it is chosen after the draws, it is too large on average.
+        """The largest relative distance of a mean from its wide limit, with the error of that mean.
+        As it is chosen after the draws, it is too large on average.
         """
         ratios = [one.over(one.limit) for one in self.scaled]
         worst = max(ratios, key=lambda one: abs(one.mean - 1))

@@ -31,8 +31,8 @@ class Text:
 
     @property
     def sha256(self) -> str:
-        """Hash of the content in UTF-8, which says which text a number belongs to: not that of a
-        file with a byte order mark or other line ends.
+        """Hash of the content in UTF-8, which says which text a number belongs to. That of a file
+        with a byte order mark or other line ends is another one.
         """
         return hashlib.sha256(self.content.encode()).hexdigest()
 

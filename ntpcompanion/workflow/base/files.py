@@ -56,20 +56,31 @@ def files_below(folder: Path) -> Iterator[Path]:
 
 
 def walk_below(folder: Path) -> Iterator[tuple[Path, list[str], list[str]]]:
-    """`os.walk` through linked folders, too. A link to a folder that holds it is not followed
-    again.
+    """`os.walk` through linked folders, too. A link to a folder that holds it, or that the walk has
+    come through, is not followed. Raises WorkflowError for a folder that cannot be listed.
     """
-    for place, folders, names in os.walk(folder, followlinks=True):
-        above = {
-            os.path.realpath(place),
-            *(str(parent) for parent in Path(os.path.realpath(place)).parents),
-        }
-        folders[:] = [
-            name for name in folders if os.path.realpath(os.path.join(place, name)) not in above
-        ]
+    through = {str(folder): _with_parents(os.path.realpath(folder))}
+    for place, folders, names in os.walk(folder, followlinks=True, onerror=_unlisted):
+        above = through.pop(place)
+        real = {name: os.path.realpath(os.path.join(place, name)) for name in folders}
+        folders[:] = [name for name in folders if real[name] not in above]
+        for name in folders:
+            through[os.path.join(place, name)] = above | _with_parents(real[name])
         for name in [*folders, *names]:
             require_utf8(Path(place, name))
         yield Path(place), folders, names
+
+
+def _with_parents(path: str) -> set[str]:
+    return {path, *map(str, Path(path).parents)}
+
+
+def _unlisted(error: OSError) -> None:
+    if isinstance(error, (FileNotFoundError, NotADirectoryError)):
+        return  # it is gone, or was never there: nothing to read
+    raise WorkflowError(
+        f"{error.filename} cannot be listed: {error.strerror}. Correct its permissions."
+    ) from error
 
 
 def names_beside(path: Path) -> list[str]:
@@ -184,10 +195,12 @@ def write_bytes_atomically(path: Path, data: bytes) -> bool:
         # a temporary file is private; what replaces `path` is read by servers too
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-    except OSError as error:
+    except BaseException as error:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+        if not isinstance(error, OSError):  # Ctrl-C
+            raise
         reason = error.strerror or error
         if isinstance(error, FileExistsError):
             reason = f"{error.filename} is a file, no folder"

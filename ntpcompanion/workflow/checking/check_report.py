@@ -95,7 +95,6 @@ def make_report(
 ) -> Report:
     items = [item for result in results.values() for item in result.measurements]
     judged = judged_claims(claims, items, profile)
-    before = [stored.get(input_key(result), {}) for result in results.values()]
     return Report(
         profile=profile,
         values=len(items),
@@ -105,7 +104,12 @@ def make_report(
             for name, one in judged.items()
             if one.claim.measured_at(profile) or one.measurement
         },
-        stored={claim: item for items in before for claim, item in items.items()},
+        stored={
+            name: item
+            for result in results.values()
+            for name, item in stored.get(input_key(result), {}).items()
+            if name in claims and claims[name].notebook == result.notebook
+        },
     )
 
 

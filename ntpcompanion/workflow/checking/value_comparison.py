@@ -33,11 +33,11 @@ def input_key(result: Result) -> str:
 
 
 def updated(
-    stored: Baselines, results: Mapping[str, Result], claims: Collection[str] | None = None
+    stored: Baselines, results: Mapping[str, Result], claims: Mapping[str, Claim] | None = None
 ) -> Entries:
     """The baselines with the present values put in; those of other texts and of notebooks that were
-    not run are kept, those of records that were made anew are dropped, and so are those of claims
-    that are not among `claims` (None: all are kept).
+    not run are kept, those of records that were made anew are dropped, and so are those that are
+    not among `claims` or that their notebooks do not measure any more (None: all are kept).
 
     A text may differ between versions of Python, so values of another text stay. Records are the
     same for everybody: of a notebook that reads no text, only the present values are kept.
@@ -49,7 +49,19 @@ def updated(
                 new.get(key, {}).pop(name, None)
         values = new.setdefault(input_key(result), {})
         values.update({item.claim: item for item in result.measurements})
+        if claims is not None:
+            _drop_unmeasured(values, claims, result)
     return {key: dict(sorted(values.items())) for key, values in sorted(new.items()) if values}
+
+
+def _drop_unmeasured(
+    values: dict[str, Measurement], claims: Mapping[str, Claim], result: Result
+) -> None:
+    """Take out what is not a claim, and what its notebook does not measure any more."""
+    for name in [*values]:
+        claim = claims.get(name)
+        if claim is None or (claim.notebook == result.notebook and name not in result.measured):
+            del values[name]
 
 
 def _reads_text(result: Result) -> bool:
@@ -160,7 +172,7 @@ def _compare_run(
         Finding("missing", result.notebook, name, f"{name}: has a baseline but was not measured")
         for name in known or {}
         if name in claims and claims[name].notebook == result.notebook
-        if name not in result.measured
+        if name not in result.measured and not claims[name].measured_at(profile)
     ]
 
 
@@ -180,7 +192,8 @@ def _compare_number(
         return verdict
     old = known.get(claim.id)
     moved = drift(claim, item, old, level, overridden=overridden)
-    compared = not (item.exact and overridden)
+    compared = old is not None and not (item.exact and overridden)
+    compared = compared and old is not None and len(item.values) == len(old.values)
     # the baseline as it would be judged today: an edited expectation is not a matter of luck
     if compared and not moved and judge(claim, one.profile, old).verdict == claim.expected_verdict:
         return [

@@ -80,11 +80,12 @@ def build_(
     force: options.Force = False,
 ) -> None:
     """Run what is stale, write ledger and status, render the book, assert that it is complete."""
-    before = unchanged.stamps(_project())
-    project = _project()  # again: its settings are a source, too
-    page = project.html(check_profile(profile)) / "index.html"
-    sources = unchanged.sources_digest(project)
-    with project.lock():
+    check_profile(profile)
+    with _project().lock():
+        before = unchanged.stamps(_project())
+        project = _project()  # again: its settings are a source, too
+        page = project.html(profile) / "index.html"
+        sources = unchanged.sources_digest(project)
         if not force and unchanged.is_unchanged(project, profile, sources):
             terminal.say(f"Unchanged: {page}")
             return
@@ -164,11 +165,13 @@ def record(
     miniature: options.Miniature = False,
 ) -> None:
     """Make a recorded run; run the same command again to resume one that was interrupted."""
-    if queue == (name is not None) or (miniature and verify is not None):
+    if queue == (name is not None) or ((miniature or queue) and verify is not None):
         raise WorkflowError(
-            "Type `record NAME` or `record --queue`, either alone or with `--miniature` or "
-            "`--verify K`."
+            "Type `record NAME` or `record --queue`, either alone or with `--miniature`, or "
+            "`record NAME --verify K`: what waits in the queue has no record yet."
         )
+    if miniature and (jobs is not None or scheduler is not None):
+        raise WorkflowError("`--miniature` runs one task here: leave out `-j` and `--scheduler`.")
     project = _project()
     chosen = name or next_in_queue(project)
     if miniature:

@@ -235,9 +235,10 @@ def run_planned(
 
 
 def show_states(runs: Iterable[Run]) -> None:
-    table = Table("notebook", "state", "seconds", "claims measured", "title")
-    for run in runs:
-        table.add_row(run.notebook.name, *_state(run), run.notebook.title)
+    name = Column("notebook", no_wrap=True, overflow="fold")
+    table = Table(name, "state", "seconds", "claims measured", "title")
+    for run in runs:  # a title is no markup, whatever brackets it has
+        table.add_row(run.notebook.name, *_state(run), Text(run.notebook.title))
     Console().print(table)
 
 
@@ -291,7 +292,8 @@ def check(
     unwritten = write_reports(report, summary, data)
     values = f"{report.values} measured value{'s' * (report.values != 1)}"
     if faults := report.faults:
-        also = ", verdicts among them: a baseline cannot fix those" if update else ""
+        verdicts = update and any(fault.kind == "verdict" for fault in faults)
+        also = ", verdicts among them: a baseline cannot fix those" if verdicts else ""
         failed = f"{len(faults)} of the checks on {values} failed at profile {profile}{also}."
         raise WorkflowError("\n".join([failed, *report.advice, *unwritten]))
     baseline = f"with {project.baseline(profile).name} and with the expected verdicts."

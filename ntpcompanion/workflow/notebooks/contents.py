@@ -19,14 +19,14 @@ OF_NOTEBOOKS = {"file_format", "jupytext", "kernelspec", "mystnb", "execution"}
 def toc_pages(project: Project) -> list[str]:
     """Every page that `book/_toc.yml` lists, the root first."""
     path = project.book / "_toc.yml"
-    return list(_listed(validate(read_yaml(path), dict[str, object], str(path)), path))
+    return list(listed(validate(read_yaml(path), dict[str, object], str(path)), path))
 
 
-def _listed(node: object, path: Path) -> Iterator[str]:
-    """The pages of an entry of the table of contents, and of all below it."""
+def listed(node: object, path: Path) -> Iterator[str]:
+    """The pages of an entry of the table of contents at `path`, and of all below it."""
     if isinstance(node, list):
         for item in node:
-            yield from _listed(item, path)
+            yield from listed(item, path)
     if not isinstance(node, dict):
         return
     if "glob" in node:
@@ -38,7 +38,7 @@ def _listed(node: object, path: Path) -> Iterator[str]:
         if key in node:
             yield validate(node[key], str, f"{path}, {key}")
     for value in node.values():
-        yield from _listed(value, path)
+        yield from listed(value, path)
 
 
 def toc_chapters(project: Project) -> list[str]:

@@ -8,6 +8,7 @@ import ast
 import io
 import re
 import tokenize
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from unicodedata import normalize
@@ -28,8 +29,8 @@ _INTERVAL = re.compile(r"[\[(]\s*(\S+)\s*,\s*(\S+?)\s*[\])]")
 
 @dataclass(frozen=True)
 class Domain:
-    """An interval or a set of words; `text` is how it was written, and its brackets say which ends
-    belong to it.
+    """An interval or a set of words or numbers; `text` is how it was written, and its brackets say
+    which ends belong to it.
     """
 
     text: str
@@ -39,7 +40,7 @@ class Domain:
 
     def __contains__(self, value: object) -> bool:
         if self.words or not isinstance(value, (int, float)):
-            return value in self.words or (FILE in self.words and isinstance(value, str))
+            return str(value) in self.words or (FILE in self.words and isinstance(value, str))
         above = value > self.low if self.text.startswith("(") else value >= self.low
         return above and (value < self.high if self.text.endswith(")") else value <= self.high)
 
@@ -77,6 +78,9 @@ def parse_parameters(source: str, where: str) -> dict[str, Parameter]:
     comments = _trailing_comments(source)
     parameters = [_parameter(statement, comments, where) for statement in statements]
     by_name = {parameter.name: parameter for parameter in parameters}
+    if len(by_name) < len(parameters):
+        (name, _), *_ = Counter(parameter.name for parameter in parameters).most_common(1)
+        raise WorkflowError(f"{where}: the parameters cell assigns `{name}` twice. Do it once.")
     if "seed" not in by_name:
         raise WorkflowError(
             f"{where}: the parameters cell has no `seed`. Every notebook takes one, even if it "

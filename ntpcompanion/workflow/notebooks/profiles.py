@@ -29,7 +29,11 @@ def read_profiles(project: Project, known: dict[str, Notebook]) -> Profiles:
         if name not in known:
             raise WorkflowError(f"{path}: no notebook {name!r}.{nearest(name, known)}")
         for profile, values in profiles.items():
-            check_profile(profile)
+            if profile not in PROFILES:
+                raise WorkflowError(
+                    f"{path}, {name}: no profile {profile!r}.{nearest(profile, PROFILES)} Known: "
+                    f"{', '.join(PROFILES)}."
+                )
             resolve(known[name].parameters, values, f"{path}, {name}.{profile}: notebook {name!r}")
     return by_notebook
 

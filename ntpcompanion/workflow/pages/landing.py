@@ -13,7 +13,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
-from ntpcompanion.workflow.notebooks.contents import CHAPTERS
+from ntpcompanion.workflow.notebooks.contents import CHAPTERS, listed
 from ntpcompanion.workflow.pages.cards import Card
 from ntpcompanion.workflow.pages.figures import SVG_MIME
 from ntpcompanion.workflow.pages.templating import fill
@@ -70,12 +70,10 @@ class Shown(NamedTuple):
 
 def read_parts(project: Project) -> dict[str, list[str]]:
     """The notebooks of each part of the table of contents, by the caption of the part."""
-    toc = read_yaml(project.book / "_toc.yml")
+    path = project.book / "_toc.yml"
+    toc = read_yaml(path)
     parts = toc.get("parts", []) if isinstance(toc, dict) else []
-    names = {
-        part.get("caption", ""): [item["file"] for item in part.get("chapters", [])]
-        for part in parts
-    }
+    names = {part.get("caption", ""): [*listed(part.get("chapters"), path)] for part in parts}
     return {
         caption: chapters
         for caption, files in names.items()

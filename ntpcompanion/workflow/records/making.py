@@ -74,9 +74,10 @@ def try_miniature(project: Project, name: str, options: Options = DEFAULT) -> fl
         )
     first = {field: values[0] for field, values in plan.grid.items()}
     task = plan.fixed | first | plan.queue.miniature
-    campaign = _campaign(project, f"{name}.miniature", plan.model_dump(), [task])
-    (line,) = compute(campaign, options)
-    campaign.discard()
+    with project.lock(f"record-{name}.miniature"):
+        campaign = _campaign(project, f"{name}.miniature", plan.model_dump(), [task])
+        (line,) = compute(campaign, options)
+        campaign.discard()
     return float(line["seconds"])
 
 

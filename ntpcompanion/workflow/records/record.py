@@ -211,7 +211,12 @@ def last_entry(data: dict[str, Any]) -> dict[str, Any]:
 def same_plan(project: Project, data: dict[str, Any]) -> Plan | None:
     """The plan of a record, if plans.yml still has the one that made it."""
     plan = read_plans(project).get(data["name"])
-    return plan if plan and plan.model_dump() == data["plan"] else None
+    return plan if plan and _decides(plan.model_dump()) == _decides(data["plan"]) else None
+
+
+def _decides(plan: Mapping[str, Any]) -> str:
+    """What of a plan decides numbers: all but the words about it."""
+    return canonical_json({name: plan[name] for name in plan if name != "about"})
 
 
 def first_of(names: Sequence[str], shown: int = 3) -> str:
@@ -231,9 +236,10 @@ def _outdated(project: Project, data: dict[str, Any]) -> list[str]:
 def _made(data: dict[str, Any]) -> str:
     made = f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing{_where(data)}"
     for entry in data["verified"][-1:]:
-        equal = "equal" if not entry["deviation"] else f"equal to {entry['deviation']:.1g}"
+        equal = "equal results" if not entry["deviation"] else ""
+        equal = equal or f"results equal to {entry['deviation']:.1g}"
         again = f"{entry['tasks']} of {entry['of']} tasks run again {entry['date'][:10]}"
-        made += f"; {again} with {equal} results{_where(entry)}"
+        made += f"; {again} with {equal}{_where(entry)}"
     return made
 
 

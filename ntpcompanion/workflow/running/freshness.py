@@ -71,7 +71,7 @@ def what_changed(old: KeyParts, new: KeyParts) -> list[str]:
     for part, after in new.items():
         before = old.get(part)
         if isinstance(after, dict) and isinstance(before, dict):
-            names = sorted(n for n in {*before, *after} if before.get(n) != after.get(n))
+            names = sorted(n for n in {*before, *after} if _differ(n, before, after))
             lines += [f"{part}: {_difference(name, before, after)}" for name in names]
         elif before != after:
             long = len(str(after)) > 20
@@ -102,7 +102,7 @@ def input_files(
     files = {
         name: _input_path(project, name, parameters[name], notebook)
         for name in notebook.settings.get("inputs", [])
-        if notebook.parameters[name].names_file(parameters[name])
+        if parameters[name] is not None and notebook.parameters[name].names_file(parameters[name])
     }
     for name in notebook.settings.get("records", []):
         path = project.records / f"{name}.json"
@@ -185,6 +185,12 @@ def _input_path(project: Project, name: str, value: object, notebook: Notebook) 
             f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} is {fault}"
         )
     return Path(spec.origin)
+
+
+def _differ(name: str, before: Mapping[str, object], after: Mapping[str, object]) -> bool:
+    """Whether JSON tells two values apart, or one is missing."""
+    both = name in before and name in after
+    return not both or canonical_json(before[name]) != canonical_json(after[name])
 
 
 def _difference(name: str, before: Mapping[str, object], after: Mapping[str, object]) -> str:

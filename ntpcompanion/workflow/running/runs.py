@@ -3,6 +3,7 @@ still answers.
 """
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -151,10 +152,12 @@ def current_results(runs: list[Run]) -> dict[str, Result]:
         if reasons:
             faults.append(f"{run.notebook.name} ({run.profile}): {'; '.join(reasons)}")
     if faults:
-        profile = "" if runs[0].profile == "book" else f" --profile {runs[0].profile}"
+        options = "" if runs[0].profile == "book" else f" --profile {runs[0].profile}"
+        for name, value in runs[0].overrides.items():
+            options += f" -p {shlex.quote(f'{name}={value}')}"
         raise WorkflowError(
             "Stored results do not answer for the present sources. Run `ntpcompanion "
-            f"execute{profile}` first.\n" + "\n".join(faults)
+            f"execute{options}` first.\n" + "\n".join(faults)
         )
     return {run.notebook.name: Result.load(run.results) for run in runs}
 
@@ -186,7 +189,7 @@ def _absolute_inputs(
     """
     settled = dict(parameters)
     for name in notebook.settings.get("inputs", []):
-        if not notebook.parameters[name].names_file(settled[name]):
+        if settled[name] is None or not notebook.parameters[name].names_file(settled[name]):
             continue
         path, root = user_path(settled[name]), project.root
         place = Path(os.path.normpath(root / path))

@@ -23,8 +23,8 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import installed_packages, library_states
 from ntpcompanion.workflow.base.tracing import state_of
-from ntpcompanion.workflow.running.freshness import FILES_READ, input_files
-from ntpcompanion.workflow.running.layout import listed_files
+from ntpcompanion.workflow.running.freshness import FILES_READ, LIBRARIES_USED, input_files
+from ntpcompanion.workflow.running.layout import listed_files, package_data
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
 from ntpcompanion.workflow.site.render import doctrees
@@ -73,7 +73,10 @@ def source_files(project: Project) -> list[Path]:
     chapters = project.runs("book")
     pages = [path for path in files_below(project.book) if not path.is_relative_to(chapters)]
     files = [*settings, *files_below(project.notebooks), *modules, *running, *pages]
-    return [path for path in files if "__pycache__" not in path.parts]
+    # what is hidden is that of an editor or of the system
+    return [
+        path for path in files if "__pycache__" not in path.parts and not path.name.startswith(".")
+    ]
 
 
 def sources_digest(project: Project) -> str:
@@ -97,6 +100,8 @@ def is_unchanged(project: Project, profile: str, sources: str) -> bool:
         return False
     if last["sources"] != sources or last["read"] != _hashes(last["read"]):
         return False
+    if last["beside"] != _beside(project, last["modules"], last["libraries"]):
+        return False
     return bool(last["made"] == _made_digest(project, profile))
 
 
@@ -110,9 +115,17 @@ def remember(project: Project, profile: str, runs: Sequence[Run], sources: str) 
     paths = {str(project.root / name) for run in runs for name in _read_elsewhere(run)}
     included = included_files(doctrees(project.html(profile)))
     read, made = _hashes(sorted(paths)) | included, _made_digest(project, profile)
+    parts = [Result.load(run.results).key_parts for run in runs]
+    modules, libraries = (
+        sorted({name for each in parts for name in each[part]})
+        for part in ("package source", LIBRARIES_USED)
+    )
+    note_of = {"sources": sources, "read": read, "made": made}
+    note_of |= {"modules": modules, "libraries": libraries}
+    note_of |= {"beside": _beside(project, modules, libraries)}
     # after their hashes: else one could be noted that no run has seen
     if sources_digest(project) == sources and not any(map(stale_reasons, runs)):
-        write_sealed(note, {"sources": sources, "read": read, "made": made})
+        write_sealed(note, note_of)
 
 
 def _read_elsewhere(run: Run) -> list[str | Path]:
@@ -120,6 +133,13 @@ def _read_elsewhere(run: Run) -> list[str | Path]:
     inputs = input_files(run.project, run.notebook, run.parameters).values()
     listed = listed_files(run.project, run.notebook).values()
     return [*inputs, *listed, *Result.load(run.results).key_parts[FILES_READ]]
+
+
+def _beside(project: Project, modules: Sequence[str], libraries: Sequence[str]) -> str:
+    """One hash over the data that lie beside modules of the packages, and the libraries that runs
+    were seen to use.
+    """
+    return sha256(canonical_json([package_data(project, modules), library_states(libraries)]))
 
 
 def _made_digest(project: Project, profile: str) -> str:

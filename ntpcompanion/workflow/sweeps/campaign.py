@@ -17,7 +17,7 @@ from typing import Any, TextIO
 
 from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import as_json, checksum
-from ntpcompanion.workflow.base.provenance import hardware, hardware_line
+from ntpcompanion.workflow.base.provenance import hardware, hardware_line, library_states
 from ntpcompanion.workflow.sweeps.executors import Note, Outcome, as_completed, executor_for
 from ntpcompanion.workflow.sweeps.targets import Point, Target
 from ntpcompanion.workflow.sweeps.task_process import changed_inputs, present_digests
@@ -93,7 +93,7 @@ class Campaign:
 
     def discard(self) -> None:
         """Remove the journal and what tasks would resume from."""
-        self.journal.unlink()
+        self.journal.unlink(missing_ok=True)
         shutil.rmtree(self.journal.with_suffix(""), ignore_errors=True)
 
 
@@ -187,6 +187,11 @@ def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -
     """The line of a task, when it is in the journal. One that was killed is only reported: the next
     command tries it again.
     """
+    texts = {name: outcome[name] for name in ("error", "traceback")}
+    # what an exception says may hold what no file can
+    outcome |= {
+        name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()
+    }
     line = {"key": point.key, "parameters": point.parameters, **outcome}
     if line["state"] != "killed":
         line = append(journal, line)
@@ -201,8 +206,13 @@ def _misfit(line: Line, digest: Callable[[str], str], *, elsewhere: bool) -> str
         return "does not match its own checksum: it was edited or damaged"
     if not elsewhere and line["hardware"] != hardware():
         return f"was made on another machine ({hardware_line(line['hardware'])})"
-    changed = changed_inputs(digest, line["read"])
-    return f"was made with another content of {', '.join(changed)}" if changed else ""
+    if changed := changed_inputs(digest, line["read"]):
+        return f"was made with another content of {', '.join(changed)}"
+    used = line.get("libraries", {})
+    if used == (now := library_states(used)):
+        return ""
+    others = [name for name in used if used[name] != now.get(name)]
+    return f"was made with another version of {', '.join(others)}"
 
 
 def read_journal(path: Path) -> Iterator[Line]:

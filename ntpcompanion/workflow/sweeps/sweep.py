@@ -22,7 +22,7 @@ from ntpcompanion.workflow.base.provenance import now, versions
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import DEFAULT, Campaign, Options, compute
 from ntpcompanion.workflow.sweeps.executors import fitting_jobs
-from ntpcompanion.workflow.sweeps.grid import LIMIT, grid_tasks, require_values
+from ntpcompanion.workflow.sweeps.grid import LIMIT, grid_tasks, repeated, require_values
 from ntpcompanion.workflow.sweeps.targets import Target, find_target
 
 if TYPE_CHECKING:
@@ -53,9 +53,13 @@ def plan_sweep(
         )
     for parameter, values in grid.items():
         if parameter in fixed:
-            raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by `--grid`: not both.")
+            raise WorkflowError(f"`{parameter}` is fixed by `-p` and varied by the grid: not both.")
         require_values(values, f"--grid {parameter}")
     points = target.points(grid_tasks(fixed, grid))
+    if repeated([point.key for point in points]):
+        raise WorkflowError(
+            "Two points of the grid are one, as 1000 and 1e3: give each value once."
+        )
     journal = target.project.build / "sweeps" / f"{target.name}.jsonl"
     return Campaign(target, points, journal, retry)
 
@@ -163,7 +167,7 @@ def planned_in_words(planned: Campaign, options: Options) -> str:
         len(planned.finished(Options(scheduler=options.scheduler))),
     )
     left = total - finished
-    text = f"{planned.target.name}: {total} runs"
+    text = f"{planned.target.name}: {total} run{'s' * (total != 1)}"
     text += f", {finished} of them finished earlier" if finished else ""
     number = min(options.jobs or fitting_jobs(), left)
     processes = f"by {number} process{'es' * (number > 1)}"

@@ -42,7 +42,12 @@ from ntpcompanion.workflow.notebooks.parameters import (
 )
 from ntpcompanion.workflow.notebooks.profiles import Profiles, check_profile, read_profiles
 from ntpcompanion.workflow.running.execute import execute
-from ntpcompanion.workflow.running.freshness import FILES_READ, input_hashes, key_parts
+from ntpcompanion.workflow.running.freshness import (
+    FILES_READ,
+    LIBRARIES_USED,
+    input_hashes,
+    key_parts,
+)
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import plan
 from ntpcompanion.workflow.sweeps.executors import NotDone, Outcome
@@ -291,6 +296,7 @@ def execute_point(
         return {
             "result": {"claims": [item.to_json() for item in result.measurements]},
             "read": result.key_parts[FILES_READ],
+            "libraries": result.key_parts[LIBRARIES_USED],
         }
     finally:
         shutil.rmtree(place, ignore_errors=True)

@@ -9,6 +9,7 @@ from ntpcompanion.workflow.base.files import (
     as_json,
     canonical_json,
     digest_of,
+    files_below,
     read_input,
     read_json,
     read_sealed,
@@ -162,3 +163,30 @@ def test_a_name_that_is_not_utf8_is_a_sentence(tmp_path):
     require_utf8(tmp_path / "é")
     with refused(r"The name of '/x\\udcff' is not UTF-8"):
         require_utf8(tmp_path.__class__(os.fsdecode(b"/x\xff")))
+
+
+def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "a.json", "1")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links")
+def test_folders_that_link_to_each_other_are_walked_once(tmp_path):
+    for folder, other in (("a", "b"), ("b", "a")):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "link").symlink_to(tmp_path / other)
+        (tmp_path / folder / "file").touch()
+    found = sorted(path.relative_to(tmp_path).as_posix() for path in files_below(tmp_path / "a"))
+    assert found == ["a/file", "a/link/file"]
+
+
+@pytest.mark.skipif(os.name != "posix" or os.getuid() == 0, reason="root may list everything")
+def test_a_folder_that_cannot_be_listed_is_named(tmp_path):
+    (tmp_path / "closed").mkdir(mode=0)
+    with refused("closed cannot be listed: Permission denied"):
+        list(files_below(tmp_path))

@@ -51,7 +51,6 @@ def test_new_and_vanished_values_are_red(claims):
     assert compared(claims, half(0.5), alone)[0] == [
         "coin does not measure the claim 'toy.powers', though claims.yml expects a value at "
         "profile book.",
-        "toy.powers: has a baseline but was not measured",
     ]
     longer = compared(claims, half(0.5), half(0.5, powers=(1, 2, 3)))[0]
     assert "3 values, the baseline has 2" in longer[0]
@@ -127,3 +126,21 @@ def test_of_a_text_without_baseline_only_verdicts_are_checked(claims, value, fau
     found, (note,) = compared(claims, *of_words, notebook="words", inputs=texts)
     assert found == faults
     assert "only verdicts were checked" in note
+
+
+def test_what_is_not_measured_any_more_goes_with_the_next_update(claims):
+    """A claim that expects nothing at the profile, and a number that is not a claim."""
+    stored = updated({}, {"coin": result("coin", None, toy_half=0.5, toy_gone=1.0)})
+    now = {"coin": result("coin", None, toy_powers=[1.0, 2.0], toy_stray=3.0)}
+    assert set(updated(stored, now, claims)["-"]) == {"toy.powers"}
+    assert set(updated(stored, now)["-"]) == {"toy.half", "toy.gone", "toy.powers", "toy.stray"}
+
+
+def test_as_many_values_as_before_are_needed_to_call_a_verdict_borderline(claims):
+    three = Measurement.of("toy.powers", [3.0, 2.0, 1.0], stderr=[0.01] * 3, replicates=5)
+    two = Measurement.of("toy.powers", [1.0, 2.0], stderr=[0.01] * 2, replicates=5)
+    faults, notes = compared(
+        claims, {"toy_half": 0.5, "toy_powers": two}, {"toy_half": 0.5, "toy_powers": three},
+        overrides={"n": 3},
+    )  # fmt: skip
+    assert (len(faults), notes) == (1, []), "refuted, and nothing was compared"

@@ -13,12 +13,13 @@ def run(toy):
 
 
 def test_list_says_what_is_up_to_date_and_what_is_not(run, toy):
+    toy.edit("notebooks/coin.md", "# A coin\n", "# A coin [/or two]\n")
     assert run("list").count("never run") == 2
     run("execute")
     toy.edit("toypkg/half.py", "n / TWO", "n / TWO + 0")
     shown = run("list")
     assert shown.index("stale") < shown.index("up to date")
-    assert "A coin" in shown
+    assert "A coin [/or" in shown
     assert "coin (book): package source: half.py changed" in run("why", "coin")
     assert "words (book) is up to date: key" in run("why", "words")
 

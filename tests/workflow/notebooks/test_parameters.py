@@ -202,6 +202,7 @@ def test_values_inside_of_the_domain_pass_and_a_default_outside_does_not():
         ("anything below  (-inf, 0]", [-1e300, 0], [1]),
         ("the rule  {gd, adam}", ["gd", "adam"], ["sgd", "", "gd, adam", 3]),
         ("how it is split  {words, FILE}", ["words", "a/b.json", ""], [3, None]),
+        ("heads  {1, 2, 0.5}", [1, 2, 0.5], [3, 1.5, "3"]),
     ],
 )
 def test_values_are_inside_or_outside(comment, inside, outside):
@@ -233,3 +234,8 @@ def test_what_is_meant_as_a_domain_and_is_none_is_an_error(comment):
         r"inf\)"
     ):
         parse_domain(comment, "here")
+
+
+def test_a_parameter_that_is_assigned_twice_is_named():
+    with refused("here: the parameters cell assigns `n` twice"):
+        parse_parameters("n = 1  # [0, 9]\nn = 50\nseed = 0", "here")

@@ -45,6 +45,7 @@ def test_inputs_and_records_are_known_by_their_content(toy):
     words = find_notebooks(toy.project)["words"]
     content = sha256((toy.project.root / "words.txt").read_bytes())
     assert input_hashes(toy.project, words, {"text": "words.txt"}) == {"text": content}
+    assert input_hashes(toy.project, words, {"text": None}) == {}, "it may be left out"
     toy.edit("notebooks/words.md", "inputs: [text]", "inputs: [text], records: [halves]")
     record = toy.project.records / "halves.json"
     write_sealed(record, {"results": [1], "verified": []})
@@ -83,3 +84,9 @@ def test_what_a_run_read_besides_is_named_and_must_not_have_changed(toy):
             f"Notebook 'words': {name} changed while it ran. Nothing was stored; run it again"
         ):
             other_files(toy.project, words, parameters, parts, {str(root / name): digests})
+
+
+@pytest.mark.parametrize(("old", "new"), [({}, {"n": None}), ({"n": 1}, {"n": True})])
+def test_what_json_tells_apart_is_a_change(old, new):
+    (line,) = what_changed({"parameters": old}, {"parameters": new})
+    assert line.startswith("parameters: n")

@@ -91,10 +91,12 @@ def test_a_new_file_is_seen(built):
     assert nothing_to_do(built)
 
 
-def test_what_lies_beside_the_sources_is_not_read(built):
-    for name in ("data.bin", "toypkg/data.bin"):
+def test_what_lies_beside_the_sources_is_not_read_but_data_of_modules(built):
+    for name in ("data.bin", "notebooks/.coin.md.swp", "book/.DS_Store"):
         (built.project.root / name).write_bytes(b"a large file of the user's own")
     assert nothing_to_do(built)
+    (built.project.package / "table.csv").write_text("1")
+    assert not nothing_to_do(built)
 
 
 @pytest.mark.parametrize(

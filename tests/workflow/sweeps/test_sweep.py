@@ -164,7 +164,7 @@ def test_notebooks_are_executed_as_by_the_command_execute(toy):
         (["coin", "--grid", "n=5:5"], "`--grid n` gives no value"),
         (["coin", "--grid", "n=1.5"], "parameter `n` must be of type int, like 1000, got 1.5"),
         (["coin", "--grid", "n=1,0"], "parameter `n` must be in [1, inf), got 0"),
-        (["coin", "--grid", "n=1", "-p", "n=2"], "`n` is fixed by `-p` and varied by `--grid`"),
+        (["coin", "--grid", "n=1", "-p", "n=2"], "`n` is fixed by `-p` and varied by the grid"),
         (["coin", "--seeds", "0:2", "--grid", "seed=1"], "two grids of one parameter"),
         (["coin", "--seeds", "a:b"], "parameter `seed` must be of type int"),
         (["coin", "--seeds", "0:2", "--jobs", "0"], "`--jobs` must be at least 1, got 0"),

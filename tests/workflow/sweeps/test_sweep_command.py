@@ -8,7 +8,11 @@ from hypothesis import strategies as st
 from ntpcompanion.workflow.notebooks.profiles import parse_assignments
 from ntpcompanion.workflow.sweeps.campaign import Options
 from ntpcompanion.workflow.sweeps.grid import LIMIT
-from ntpcompanion.workflow.sweeps.sweep import parse_values, planned_in_words, read_sweep
+from ntpcompanion.workflow.sweeps.sweep import (
+    parse_values,
+    planned_in_words,
+    read_sweep,
+)
 from tests.refusing import refused
 
 
@@ -118,3 +122,18 @@ def test_assignments():
     ]:
         with refused(words):
             parse_assignments(texts, "--grid")
+
+
+SCALED = """
+class Plan(experiment.Plan):
+    eta: float
+
+def run(plan):
+    return Result(value=plan.eta)
+"""
+
+
+def test_one_point_is_not_run_as_two(importable):
+    importable.write_experiment("scaled", SCALED)
+    with refused("Two points of the grid are one, as 1000 and 1e3"):
+        read_sweep(importable.project, "scaled", ["eta=1000,1e3"])
