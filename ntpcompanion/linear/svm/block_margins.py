@@ -72,11 +72,11 @@ def scan_pairs(
         inside, logits[on] = logits[on].astype(float), -np.inf
         level = np.minimum.reduceat(inside, block.indptr[:-1])
         cut = (level - bound * c).astype(np.float32)
-        found = logits > cut[:, None]
-        many = np.flatnonzero(np.count_nonzero(found, axis=1) > limit)
+        selected = logits > cut[:, None]
+        many = np.flatnonzero(np.count_nonzero(selected, axis=1) > limit)
         if len(many):
-            cut[many], found[many] = _largest(logits[many], limit)
-        positions = np.nonzero(found)
+            cut[many], selected[many] = _largest(logits[many], limit)
+        positions = np.nonzero(selected)
         keys.append((positions[0] + start) * V + positions[1])
         rest = min(rest, float(((level - cut - 2 * error) / c).min()))
     return Scan(np.concatenate(keys), V, rest)

@@ -108,12 +108,12 @@ def run_notebook(
         except RuntimeError as error:  # of nbclient, before the first cell: a kernel may say why
             printed.seek(0)
             shown = printed.read()[-2000:]
-            what = (
+            fault = (
                 f"papermill failed ({type(error).__name__})"
                 if cells.number
                 else "no kernel has answered"
             )
-            raise WorkflowError(f"{what}: {error}\n{shown}") from error
+            raise WorkflowError(f"{fault}: {error}\n{shown}") from error
         finally:
             ensure_event_loop().close()  # of this thread, which nbclient has made
         with contextlib.suppress(OSError, ValueError):  # of a kernel that was killed
