@@ -234,7 +234,6 @@ class _Flow:
         )
 
     def _integrate(self, theta: Tensor, begin: float, end: float) -> Tensor:
-        self._velocity(begin, theta.numpy())
         fault = ""
 
         def velocity(time: float, state: np.ndarray) -> np.ndarray:
@@ -243,6 +242,8 @@ class _Flow:
                 if np.isfinite(state).all():
                     return self._velocity(time, state)
             except _NoFlowError as error:
+                if time == begin:
+                    raise
                 fault = str(error)
             # perhaps of a trial step that is too long: the integrator takes a shorter one
             return np.full_like(state, np.nan)

@@ -47,21 +47,16 @@ def updated(
         for key in {*new, NO_INPUT} if not _reads_text(result) else {NO_INPUT}:
             for name in result.measured:
                 new.get(key, {}).pop(name, None)
-        values = new.setdefault(input_key(result), {})
-        values.update({item.claim: item for item in result.measurements})
-        if claims is not None:
-            _drop_unmeasured(values, claims, result)
+        key = input_key(result)
+        values = new.get(key, {}) | {item.claim: item for item in result.measurements}
+        new[key] = {c: v for c, v in values.items() if claims is None or _stays(c, claims, result)}
     return {key: dict(sorted(values.items())) for key, values in sorted(new.items()) if values}
 
 
-def _drop_unmeasured(
-    values: dict[str, Measurement], claims: Mapping[str, Claim], result: Result
-) -> None:
-    """Take out what is not a claim, and what its notebook does not measure any more."""
-    for name in [*values]:
-        claim = claims.get(name)
-        if claim is None or (claim.notebook == result.notebook and name not in result.measured):
-            del values[name]
+def _stays(name: str, claims: Mapping[str, Claim], result: Result) -> bool:
+    """Whether a number is that of a claim which its notebook measures."""
+    claim = claims.get(name)
+    return claim is not None and (name in result.measured or claim.notebook != result.notebook)
 
 
 def _reads_text(result: Result) -> bool:
@@ -109,6 +104,7 @@ FALSE_ALARMS = 1e-3
 Kind = Literal["moved", "verdict", "missing", "unknown", "new", "borderline", "not compared"]
 NOTES = ("borderline", "not compared")
 UNMOVED = "borderline: the number has not moved"
+UNMEASURED = "has a baseline but was not measured, nor is it expected: `--update` drops it"
 
 
 @dataclass(frozen=True)
@@ -169,7 +165,7 @@ def _compare_run(
             one, overridden = judged[item.claim], bool(result.overrides)
             findings += _compare_number(one, item, known, level, overridden=overridden)
     return findings + [
-        Finding("missing", result.notebook, name, f"{name}: has a baseline but was not measured")
+        Finding("missing", result.notebook, name, f"{name}: {UNMEASURED}")
         for name in known or {}
         if name in claims and claims[name].notebook == result.notebook
         if name not in result.measured and not claims[name].measured_at(profile)
@@ -192,8 +188,8 @@ def _compare_number(
         return verdict
     old = known.get(claim.id)
     moved = drift(claim, item, old, level, overridden=overridden)
-    compared = old is not None and not (item.exact and overridden)
-    compared = compared and old is not None and len(item.values) == len(old.values)
+    compared = old is None or len(item.values) == len(old.values)
+    compared &= not (item.exact and overridden)
     # the baseline as it would be judged today: an edited expectation is not a matter of luck
     if compared and not moved and judge(claim, one.profile, old).verdict == claim.expected_verdict:
         return [

@@ -172,9 +172,10 @@ class Record:
 
 def load_record(project: Project, name: str) -> Record:
     _, data = read_stored(project, name)
-    plan, outdated = data["plan"], _outdated(project, data)
-    parameters = {**plan["fixed"], **plan["grid"]}
-    return Record(name, data["results"], parameters, plan["about"], _made(data), outdated)
+    plan, present = data["plan"], same_plan(project, data)
+    about = present.about if present else plan["about"]
+    parameters, outdated = {**plan["fixed"], **plan["grid"]}, _outdated(project, data)
+    return Record(name, data["results"], parameters, about, _made(data), outdated)
 
 
 def read_stored(project: Project, name: str) -> tuple[Path, dict[str, Any]]:
@@ -236,8 +237,8 @@ def _outdated(project: Project, data: dict[str, Any]) -> list[str]:
 def _made(data: dict[str, Any]) -> str:
     made = f"{data['finished'][:10]}, {data['seconds']:.0f} s of computing{_where(data)}"
     for entry in data["verified"][-1:]:
-        equal = "equal results" if not entry["deviation"] else ""
-        equal = equal or f"results equal to {entry['deviation']:.1g}"
+        near = f"results equal to {entry['deviation']:.1g}"
+        equal = near if entry["deviation"] else "equal results"
         again = f"{entry['tasks']} of {entry['of']} tasks run again {entry['date'][:10]}"
         made += f"; {again} with {equal}{_where(entry)}"
     return made

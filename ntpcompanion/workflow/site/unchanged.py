@@ -23,7 +23,12 @@ from ntpcompanion.workflow.base.files import (
 from ntpcompanion.workflow.base.project import Project
 from ntpcompanion.workflow.base.provenance import installed_packages, library_states
 from ntpcompanion.workflow.base.tracing import state_of
-from ntpcompanion.workflow.running.freshness import FILES_READ, LIBRARIES_USED, input_files
+from ntpcompanion.workflow.running.freshness import (
+    FILES_READ,
+    LIBRARIES_USED,
+    KeyParts,
+    input_files,
+)
 from ntpcompanion.workflow.running.layout import listed_files, package_data
 from ntpcompanion.workflow.running.results import Result
 from ntpcompanion.workflow.running.runs import Run, stale_reasons
@@ -112,27 +117,28 @@ def remember(project: Project, profile: str, runs: Sequence[Run], sources: str) 
     """
     note = _note(project, profile)
     note.unlink(missing_ok=True)
-    paths = {str(project.root / name) for run in runs for name in _read_elsewhere(run)}
+    stored = [(run, Result.load(run.results).key_parts) for run in runs]
+    paths = {
+        str(project.root / name) for run, parts in stored for name in _read_elsewhere(run, parts)
+    }
     included = included_files(doctrees(project.html(profile)))
     read, made = _hashes(sorted(paths)) | included, _made_digest(project, profile)
-    parts = [Result.load(run.results).key_parts for run in runs]
     modules, libraries = (
-        sorted({name for each in parts for name in each[part]})
+        sorted({name for _, parts in stored for name in parts[part]})
         for part in ("package source", LIBRARIES_USED)
     )
-    note_of = {"sources": sources, "read": read, "made": made}
-    note_of |= {"modules": modules, "libraries": libraries}
-    note_of |= {"beside": _beside(project, modules, libraries)}
+    beside = _beside(project, modules, libraries)
     # after their hashes: else one could be noted that no run has seen
     if sources_digest(project) == sources and not any(map(stale_reasons, runs)):
-        write_sealed(note, note_of)
+        rests = {"modules": modules, "libraries": libraries, "beside": beside}
+        write_sealed(note, {"sources": sources, "read": read, "made": made, **rests})
 
 
-def _read_elsewhere(run: Run) -> list[str | Path]:
+def _read_elsewhere(run: Run, parts: KeyParts) -> list[str | Path]:
     """The inputs and declared files of a stored run, and what it was seen to read besides."""
     inputs = input_files(run.project, run.notebook, run.parameters).values()
     listed = listed_files(run.project, run.notebook).values()
-    return [*inputs, *listed, *Result.load(run.results).key_parts[FILES_READ]]
+    return [*inputs, *listed, *parts[FILES_READ]]
 
 
 def _beside(project: Project, modules: Sequence[str], libraries: Sequence[str]) -> str:

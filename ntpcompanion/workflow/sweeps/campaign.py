@@ -187,11 +187,8 @@ def _keep(campaign: Campaign, point: Point, outcome: Outcome, journal: TextIO) -
     """The line of a task, when it is in the journal. One that was killed is only reported: the next
     command tries it again.
     """
-    texts = {name: outcome[name] for name in ("error", "traceback")}
-    # what an exception says may hold what no file can
-    outcome |= {
-        name: text.encode(errors="backslashreplace").decode() for name, text in texts.items()
-    }
+    for name in ("error", "traceback"):  # what an exception says may hold what no file can
+        outcome[name] = outcome[name].encode(errors="backslashreplace").decode()
     line = {"key": point.key, "parameters": point.parameters, **outcome}
     if line["state"] != "killed":
         line = append(journal, line)
@@ -209,10 +206,9 @@ def _misfit(line: Line, digest: Callable[[str], str], *, elsewhere: bool) -> str
     if changed := changed_inputs(digest, line["read"]):
         return f"was made with another content of {', '.join(changed)}"
     used = line.get("libraries", {})
-    if used == (now := library_states(used)):
-        return ""
+    now = library_states(used)
     others = [name for name in used if used[name] != now.get(name)]
-    return f"was made with another version of {', '.join(others)}"
+    return f"was made with another version of {', '.join(others)}" if others else ""
 
 
 def read_journal(path: Path) -> Iterator[Line]:

@@ -31,7 +31,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.base.files import canonical_json, sha256
 from ntpcompanion.workflow.base.processes import Lifeline
 from ntpcompanion.workflow.base.project import Project
-from ntpcompanion.workflow.base.provenance import library_versions, python_minor
+from ntpcompanion.workflow.base.provenance import library_versions
 from ntpcompanion.workflow.hashing.imported_files import source_hashes
 from ntpcompanion.workflow.notebooks.notebook import Notebook, find_notebooks, notebook_paths
 from ntpcompanion.workflow.notebooks.parameters import (
@@ -219,7 +219,7 @@ class ExperimentTarget:
         sources = source_hashes(f"import {module}", *self.project.packages)
         libraries = library_versions(self.project.settings.libraries)
         settings = settings_of(self.project)
-        same, points = [module, sources, libraries, python_minor(), settings], []
+        same, points = [module, sources, libraries, settings], []
         for override in overrides:
             plan = read_plan(experiment, override)
             settled, inputs = plan.to_json(), declared_inputs(experiment, plan)

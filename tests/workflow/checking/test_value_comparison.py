@@ -132,6 +132,13 @@ def test_what_is_not_measured_any_more_goes_with_the_next_update(claims):
     """A claim that expects nothing at the profile, and a number that is not a claim."""
     stored = updated({}, {"coin": result("coin", None, toy_half=0.5, toy_gone=1.0)})
     now = {"coin": result("coin", None, toy_powers=[1.0, 2.0], toy_stray=3.0)}
+    later = claims["toy.half"].model_copy(
+        update={"expect": {"paper": claims["toy.half"].expect["book"]}}
+    )
+    faults, _ = texts({**claims, "toy.half": later}, now, stored)
+    assert "toy.half: has a baseline but was not measured, nor is it expected: `--update`" in str(
+        faults
+    )
     assert set(updated(stored, now, claims)["-"]) == {"toy.powers"}
     assert set(updated(stored, now)["-"]) == {"toy.half", "toy.gone", "toy.powers", "toy.stray"}
 

@@ -44,7 +44,8 @@ def test_a_record_says_what_no_longer_matches_it(study):
     assert (record.about, record.outdated) == ("Halves of numbers.", [])
     study.edit("toypkg/two.py", "TWO = 2", "TWO = 3")
     study.plan_records(halves={**plan, "about": "Halves of two numbers."})
-    assert load_record(study.project, "halves").outdated == ["TWO"]
+    record = load_record(study.project, "halves")
+    assert (record.about, record.outdated) == ("Halves of two numbers.", ["TWO"])
     study.plan_records(halves={**plan, "grid": {"n": [1, 3]}})
     assert load_record(study.project, "halves").outdated == ["TWO", "book/records/plans.yml"]
     study.plan_records()
