@@ -113,9 +113,11 @@ def _made(word, project):
 
 
 def _collected(word):
-    """Whether the file, and the test in it, that an argument of pytest names are there."""
-    path, _, test = word.rpartition("=")[2].partition("::")
-    return (ROOT / path).exists() and f"def {test}" in (ROOT / path).read_text(encoding="utf-8")
+    """Whether the file or folder, and the test in it, that an argument of pytest names are there."""
+    path, named, test = word.rpartition("=")[2].partition("::")
+    if not named:
+        return (ROOT / path).exists()
+    return (ROOT / path).is_file() and f"def {test}" in (ROOT / path).read_text(encoding="utf-8")
 
 
 def _no_command(arguments, project):
