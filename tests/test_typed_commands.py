@@ -113,7 +113,7 @@ def _made(word, project):
 
 
 def _collected(word):
-    """Whether the file or folder, and the test in it, that an argument of pytest names are there."""
+    """Whether the file or folder, and the test in it, that an argument names, are there."""
     path, named, test = word.rpartition("=")[2].partition("::")
     if not named:
         return (ROOT / path).exists()
