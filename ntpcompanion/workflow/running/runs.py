@@ -214,8 +214,12 @@ def _require_listed_inputs(
             if isinstance(each, str) and each
         ]
         if any(os.path.isfile(project.root / os.path.expanduser(text)) for text in texts):
+            alone = isinstance(value, str)
+            advice = (
+                f"Add `{name}`" if alone else "Give each file a parameter of its own, and add it"
+            )
             raise WorkflowError(
                 f"Notebook {notebook.name!r}: parameter `{name}` = {value!r} names a file, but is "
-                f"not an input. Add `{name}` to the front matter, `ntp: {{inputs: [...]}}`, so "
+                f"not an input. {advice} to the front matter, `ntp: {{inputs: [...]}}`, so "
                 "that the notebook runs again when the file changes."
             )

@@ -34,6 +34,9 @@ def test_a_file_that_no_input_names_is_refused_when_the_run_is_planned(toy):
         plan(toy.project, unlisted, "book", {})
     for text in ("", "no.txt", "book", "x" * 5000, "~nosuchuser/x"):
         assert plan(toy.project, unlisted, "book", {}, {"text": text}).parameters["text"] == text
+    toy.edit("notebooks/words.md", 'text = "words.txt"', 'text = ["words.txt", "no.txt"]')
+    with refused("of its own, and add it to the front matter"):
+        plan(toy.project, find_notebooks(toy.project)["words"], "book", {})
 
 
 def test_a_whole_number_given_for_a_float_is_the_same_variant_and_the_same_key(toy):
