@@ -32,11 +32,11 @@ def test_what_is_measured_and_what_is_claimed_must_agree(executed):
     output = toy.command("build", code=1)
     assert (
         "coin measures 'toy.powers', which is not a claim of this notebook. Did you mean "
-        "'toy.power'? Add it to book/claims.yml." in output
+        "'toy.power'? Add it to the claims in `book`." in output
     )
     assert (
-        "coin does not measure the claim 'toy.power', though claims.yml expects a value at profile "
-        "book." in output
+        "coin does not measure the claim 'toy.power', though a value is expected at profile book."
+        in output
     )
     assert not toy.project.html("book").exists()
     assert "error: " in toy.command("check", "--profile", "book", code=1)

@@ -22,13 +22,21 @@ Marker = Annotated[
 ]
 
 
+def check_columns(name: str, frame: pd.DataFrame) -> None:
+    """ValueError if two columns of a data frame have one name."""
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()][0]
+        raise ValueError(f"`{name}` must have no two columns of one name, got {twice!r} twice.")
+
+
 def check_frame(
     name: str,
     frame: pd.DataFrame,
     numbers: Collection[Hashable],
     others: Collection[Hashable] = (),
 ) -> None:
-    """ValueError unless a data frame has rows, and columns of `numbers` and others."""
+    """ValueError unless a data frame has rows, columns of `numbers` and others, and none twice."""
+    check_columns(name, frame)
     for column in (*others, *numbers):
         if column not in frame:
             known = ", ".join(map(repr, frame.columns)) or "no columns"

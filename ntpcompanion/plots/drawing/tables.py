@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ntpcompanion.checks import Size, checked
+from ntpcompanion.plots.drawing.plot_arguments import check_columns, check_frame
 
 MINUS, MISSING = "\u2212", "\u2013"
 
@@ -45,7 +46,7 @@ class ShownTable:
 
     def _repr_html_(self) -> str:
         texts, index = self.texts(), self.frame.index
-        named = [] if isinstance(index, pd.RangeIndex) else list(index.to_frame().columns)
+        named = [] if isinstance(index, pd.RangeIndex) else range(index.nlevels)
         names = [_head(name) if isinstance(name, str | tuple) else "" for name in index.names]
         numbers = [False] * len(named) + [_is_number(self.frame[name]) for name in texts]
         heads = [*(names if named else []), *map(_head, texts)]
@@ -77,8 +78,9 @@ def show_table(
     """A table for readers, for the last line of a notebook's cell.
 
     Numbers have three significant digits, or as many as their standard error allows ("0.573 ±
-    0.011"); whole numbers all of theirs. Truth is yes or no, a missing value a dash. There is one
-    row of heads, and a RangeIndex is not shown: name columns in words, with units.
+    0.011"); those of a column of integers have all of theirs. Truth is yes or no, a missing value a
+    dash. There is one row of heads, and a RangeIndex is not shown: name columns in words, with
+    units.
 
     Parameters
     ----------
@@ -101,8 +103,9 @@ def show_table(
     Raises
     ------
     ValueError
-        `frame` is not a data frame; `digits` below 1; a column that `errors` names and the table
-        does not have.
+        `frame` is not a data frame, or has two columns of one name; `digits` below 1; a column that
+        `errors` or `by` names and the table does not have; with `by`, no rows, or another column
+        that does not hold numbers.
 
     Examples
     --------
@@ -114,8 +117,10 @@ def show_table(
     0.573 ± 0.011 yes
              2.00  no
     """
+    check_columns("frame", frame)
     if by:
-        groups = frame.groupby([*by], sort=False)
+        check_frame("frame", frame, [name for name in frame if name not in by], by)
+        groups = frame.groupby([*by], sort=False, dropna=False)
         means, suffix = groups.mean(), " (error)"
         frame = means.join(groups.sem().add_suffix(suffix)).reset_index()
         errors = {name: f"{name}{suffix}" for name in means}
@@ -146,14 +151,13 @@ def with_error(value: float, error: float, digits: int) -> str:
     """
     if not _finite(error) or not _finite(value) or error <= 0:
         return in_words(value, digits)
-    decimals = 1 - floor(log10(error))
-    if float(f"{error:.1e}") >= 10 ** (2 - decimals):  # 0.0996 is rounded up to 0.10
-        decimals -= 1
+    decimals = 1 - int(f"{error:.1e}"[4:])  # 0.0996 is rounded up to 0.10
     if decimals > 6 or decimals < -3:
-        power = floor(log10(max(abs(value), error)))
-        scaled = (
-            f"{value / 10**power:.{decimals + power}f} ± {error / 10**power:.{decimals + power}f}"
-        )
+        largest = max(abs(value), error)
+        rounded = f"{largest:.{max(0, decimals + floor(log10(largest)))}e}"
+        power = int(rounded.partition("e")[2])
+        shown = decimals + power
+        scaled = f"{value / 10.0**power:.{shown}f} ± {error / 10.0**power:.{shown}f}"
         return f"({scaled.replace('-', MINUS)}) × {_power(power)}"
     shown = max(decimals, 0)
     return f"{value:.{shown}f} ± {error:.{shown}f}".replace("-", MINUS)
@@ -164,10 +168,11 @@ def _number(value: float, digits: int) -> str:
         return MISSING if value != value else ("∞" if value > 0 else f"{MINUS}∞")
     if value == 0:
         return "0"
-    power = floor(log10(abs(float(f"{value:.{digits - 1}e}"))))
+    mantissa, _, exponent = f"{value:.{digits - 1}e}".partition("e")
+    power = int(exponent)
     if -4 <= power < 5:
         return f"{value:.{max(digits - 1 - power, 0)}f}".replace("-", MINUS)
-    return f"{value / 10.0**power:.{digits - 1}f} × {_power(power)}".replace("-", MINUS)
+    return f"{mantissa} × {_power(power)}".replace("-", MINUS)
 
 
 def _power(power: int) -> str:

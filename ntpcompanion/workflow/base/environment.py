@@ -99,7 +99,6 @@ def running() -> list[str]:
     """Where the package that runs this is imported from; nothing if every interpreter of this
     environment finds it there: installed packages must not come before the standard library.
     """
-    folder = str(Path(ntpcompanion.__file__).resolve().parents[1])
-    return (
-        [] if folder in {sysconfig.get_path(name) for name in ("purelib", "platlib")} else [folder]
-    )
+    folder = Path(ntpcompanion.__file__).resolve().parents[1]
+    installed = {Path(sysconfig.get_path(name)).resolve() for name in ("purelib", "platlib")}
+    return [] if folder in installed else [str(folder)]

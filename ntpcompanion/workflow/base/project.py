@@ -114,7 +114,7 @@ class Project:
     @property
     def claim_files(self) -> list[Path]:
         """The files of claims that there are, in the order of their names."""
-        files = sorted(self.claims.with_suffix("").glob("*.yml"))
+        files = sorted(self.claims.with_suffix("").glob("[!.]*.yml"))
         return files if files and not self.claims.exists() else [self.claims, *files]
 
     @property
@@ -168,9 +168,11 @@ class Project:
                 "for it, or stop it and run again."
             ) from error
         except OSError as error:
+            advice = "Fix the permissions or free some space."
+            if isinstance(error, FileExistsError):
+                advice = "Move that file away: a folder must stand there."
             raise WorkflowError(
-                f"Could not write to {self.build}: {error.strerror or error}. Fix the permissions "
-                "or free some space."
+                f"Could not write to {self.build}: {error.strerror or error}. {advice}"
             ) from error
         with held:
             yield

@@ -2,6 +2,8 @@
 into something else without a word is rejected.
 """
 
+import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +18,7 @@ SHOWN = 60  # characters of a value that does not fit
 DEEPEST = 100  # mappings and lists inside of each other
 # dates, and keys that are taken from elsewhere
 NOT_JSON = {"tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:merge"}
+NUMBERS = {"tag:yaml.org,2002:int", "tag:yaml.org,2002:float"}
 
 # the parser in C, where PyYAML has been built with it, is ten times as quick
 if TYPE_CHECKING:
@@ -34,26 +37,32 @@ def parse_yaml(text: str, where: str) -> object:
 
     Raises WorkflowError, which begins with `where`, for text that is not YAML, a key that is
     written twice in one mapping (a plain reader keeps the last one silently), an anchor used as a
-    value (a few of them, nested, stand for millions of values), and nesting too deep to be read. A
-    date is a text, as in JSON.
+    value (a few of them, nested, stand for millions of values), a tag, and nesting too deep to be
+    read. A date is a text, as in JSON, and so are numbers that a plain reader counts in another
+    base than ten: `010` and `1:30`.
     """
     try:
-        _refuse_aliases_and_depth(text, where)
+        _refuse_what_json_has_not(text, where)
         return yaml.load(text, Loader=_Strict)
-    except WorkflowError:
-        raise
-    # beside its own, YAML raises what `int`, `float` and others raise for a value with an explicit
-    # tag
-    except Exception as error:
+    # beside its own, YAML raises what `int` and `float` raise, for a number of thousands of digits
+    except (yaml.YAMLError, ValueError) as error:
         raise WorkflowError(f"{where} cannot be read: {error}") from error
 
 
-def _refuse_aliases_and_depth(text: str, where: str) -> None:
+def _plain(pattern: re.Pattern[str]) -> re.Pattern[str]:
+    """The pattern of numbers without those that begin with an idle 0 or count sixties."""
+    return re.compile(r"(?![-+]?0[0-9_])(?!.*:)" + pattern.pattern, pattern.flags)
+
+
+def _refuse_what_json_has_not(text: str, where: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
+        mark: Any = event.start_mark  # of the parser in C, or of the one in Python
         if isinstance(event, yaml.AliasEvent):
             problem = f"the alias *{event.anchor}: write the value out"
-            mark: Any = event.start_mark  # of the parser in C, or of the one in Python
+            raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
+        if tag := getattr(event, "tag", None):
+            problem = f"the tag {tag}: write the value without it"
             raise yaml.MarkedYAMLError(problem=problem, problem_mark=mark)
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
             event, yaml.CollectionEndEvent
@@ -64,7 +73,11 @@ def _refuse_aliases_and_depth(text: str, where: str) -> None:
 
 class _Strict(_Loader):
     yaml_implicit_resolvers = {  # noqa: RUF012  # of the class, as PyYAML has it
-        first: [(tag, pattern) for tag, pattern in resolvers if tag not in NOT_JSON]
+        first: [
+            (tag, _plain(pattern) if tag in NUMBERS else pattern)
+            for tag, pattern in resolvers
+            if tag not in NOT_JSON
+        ]
         for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
 
@@ -97,8 +110,11 @@ def validate(data: object, shape: Any, where: str) -> Any:
 
 
 def read_optional(path: Path, shape: Any) -> Any:
-    """The content of a YAML file as a value of the type `shape`; None where there is no file."""
-    return validate(read_yaml(path), shape, str(path)) if path.is_file() else None
+    """The content of a YAML file as a value of the type `shape`; None where there is no file or
+    nothing in it.
+    """
+    content = read_yaml(path) if os.path.lexists(path) else None
+    return None if content is None else validate(content, shape, str(path))
 
 
 def _fault(fault: ErrorDetails) -> str:

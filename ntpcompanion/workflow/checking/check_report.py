@@ -37,8 +37,8 @@ ADVICE: dict[Kind, str] = {
     "new": "If the number is right, store it: `ntpcompanion check --profile {profile} --update`, "
     "and commit `tests/baselines/{profile}.json`.",
     "verdict": "A verdict is computed from the number and from `expect`. If both are right, the "
-    "verdict is a result: write it as `expected_verdict` of the claim in `book/claims.yml`.",
-    "missing": "Measure the claim in its notebook, or take it out of `book/claims.yml`.",
+    "verdict is a result: write it as `expected_verdict` of the claim.",
+    "missing": "Measure the claim in its notebook, or take it out of the claims in `book`.",
 }
 
 
@@ -121,9 +121,9 @@ def markdown(report: Report) -> str:
     if report.error is not None:
         return f"{title}Nothing could be compared: {_cell(report.error)}\n"
     lines = [title + headline(report)]
-    faults: dict[str, list[Finding]] = {}
+    faults: dict[str | None, list[Finding]] = {}
     for fault in report.faults:
-        faults.setdefault(fault.claim or f"{fault.notebook} {fault.text}", []).append(fault)
+        faults.setdefault(fault.claim, []).append(fault)
     rows = [_row(report, group) for group in faults.values()]
     if rows:
         head = "| Claim | Baseline | Now | Verdict | What is wrong |\n|---|---|---|---|---|"
@@ -135,7 +135,7 @@ def markdown(report: Report) -> str:
 
 def headline(report: Report) -> str:
     """`244 claims agree; 0 moved`: those measured without a fault, and those with one."""
-    wrong = {finding.claim or finding.notebook for finding in report.faults}
+    wrong = {finding.claim for finding in report.faults}
     moved = {f.claim for f in report.faults if f.kind == "moved"}
     agree = sum(
         one.measurement is not None for one in report.claims.values() if one.claim.id not in wrong
@@ -146,10 +146,10 @@ def headline(report: Report) -> str:
 
 
 def _row(report: Report, faults: list[Finding]) -> str:
-    """The row of a claim, or of one fault that concerns none."""
+    """The row of a claim."""
     first = faults[0]
     text = "<br>".join(_cell(fault.text.removeprefix(f"{fault.claim}: ")) for fault in faults)
-    name = f"`{first.claim or first.notebook}`<br>notebooks/{first.notebook}.md"
+    name = f"`{first.claim}`<br>notebooks/{first.notebook}.md"
     one = report.claims.get(first.claim or "")
     if one is None:
         return f"| {name} | | | | {text} |"

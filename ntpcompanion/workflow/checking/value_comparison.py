@@ -98,10 +98,13 @@ def _fields(item: Measurement) -> dict[str, object]:
 # profile taken together.
 FALSE_ALARMS = 1e-3
 
-# A number moved; its verdict is not the expected one; it was not measured; it is measured but no
-# claim; it has no baseline yet. Notes: a verdict changed although its number did not move; a
-# notebook ran on a text for which nothing is stored.
-Kind = Literal["moved", "verdict", "missing", "unknown", "new", "borderline", "not compared"]
+# A number moved; its verdict is not the expected one; it was not measured; it is neither measured
+# nor expected but has a baseline; it is measured but no claim; it has no baseline yet. Notes: a
+# verdict changed although its number did not move; a notebook ran on a text for which nothing is
+# stored.
+Kind = Literal[
+    "moved", "verdict", "missing", "dropped", "unknown", "new", "borderline", "not compared"
+]
 NOTES = ("borderline", "not compared")
 UNMOVED = "borderline: the number has not moved"
 UNMEASURED = "has a baseline but was not measured, nor is it expected: `--update` drops it"
@@ -128,7 +131,7 @@ def compare(
     stored: Baselines,
     profile: str,
 ) -> list[Finding]:
-    """Every claim measured, no number moved, every verdict as `claims.yml` expects it. The findings
+    """Every claim measured, no number moved, every verdict as its claim expects it. The findings
     come in the order of the notebooks; none: nothing has moved.
 
     An exact number may move within its band; a random one is compared with its baseline by Welch's
@@ -165,7 +168,7 @@ def _compare_run(
             one, overridden = judged[item.claim], bool(result.overrides)
             findings += _compare_number(one, item, known, level, overridden=overridden)
     return findings + [
-        Finding("missing", result.notebook, name, f"{name}: {UNMEASURED}")
+        Finding("dropped", result.notebook, name, f"{name}: {UNMEASURED}")
         for name in known or {}
         if name in claims and claims[name].notebook == result.notebook
         if name not in result.measured and not claims[name].measured_at(profile)
@@ -206,12 +209,12 @@ def check_measured(
     claimed = {claim.id for claim in claims.values() if claim.notebook == notebook}
     unknown = {
         name: f"{notebook} measures {name!r}, which is not a claim of this notebook."
-        f"{nearest(name, claimed)} Add it to book/claims.yml."
+        f"{nearest(name, claimed)} Add it to the claims in `book`."
         for name in sorted(set(measured) - claimed)
     }
     missing = {
-        name: f"{notebook} does not measure the claim {name!r}, though claims.yml expects a value "
-        f"at profile {profile}."
+        name: f"{notebook} does not measure the claim {name!r}, though a value is "
+        f"expected at profile {profile}."
         for name in sorted(claimed - set(measured))
         if claims[name].measured_at(profile)
     }
@@ -251,16 +254,17 @@ def drift(
         moved = f"{count} values, the baseline has {len(old.values)}"
         return [] if overridden else _of(claim, "moved", moved)
     which = [f"value {n} of {count}: " if count > 1 else "" for n in range(1, count + 1)]
-    if item.exact and old.exact:
-        # what one seed decides moves from processor to processor, and nobody knows how far
-        if overridden or claim.exploratory:
-            return []
-        for place, stored, number in zip(which, old.values, item.values, strict=True):
-            if (distance := abs(number - stored)) > (width := claim.band.width(stored)):
-                moved = f"now {number:.10g}, moved {distance:.3g}, band ± {width:.3g}"
-                return _of(claim, "moved", f"{place}baseline {stored:.10g}, {moved}")
-        return []
-    index, p_value = min(enumerate(welch(old, item)), key=lambda pair: pair[1])
+    random = [s > 0 or t > 0 for s, t in zip(old.errors, item.errors, strict=True)]
+    # what one seed decides moves from processor to processor, and nobody knows how far
+    for n in range(0 if overridden or claim.exploratory else count):
+        stored, number = old.values[n], item.values[n]
+        width = claim.band.width(stored)
+        if not random[n] and not stored - width <= number <= stored + width:
+            moved = f"moved {abs(number - stored):.3g}, band ± {width:.3g}"
+            text = f"{which[n]}baseline {stored:.10g}, now {number:.10g}, {moved}"
+            return _of(claim, "moved", text)
+    tested = [(p, n) for n, p in enumerate(welch(old, item)) if random[n]]
+    p_value, index = min(tested, default=(1.0, 0))
     if p_value >= level:
         return []
     before, now = (f"{m.values[index]:.10g} ± {m.errors[index]:.3g}" for m in (old, item))

@@ -38,9 +38,10 @@ def number(value: float, error: float, distinguish_from: Sequence[float] = ()) -
     `distinguish_from`; beside an integer, the distance: `2 - 4.4e-16`.
     """
     if error:
-        decimals = max(0, 1 - floor(log10(error)))
+        decimals = max(0, 1 - int(f"{error:.1e}"[4:]))  # 0.0996 is rounded up to 0.10
         if decimals > 8:
-            return f"{value:.2e} ± {error:.1e}"
+            digits = max(2, decimals + floor(log10(abs(value) or error)))
+            return f"{value:.{digits}e} ± {error:.1e}"
         return f"{value:.{decimals}f} ± {error:.{decimals}f}"
     if value == int(value) and abs(value) < 1e15:
         return f"{int(value)}"

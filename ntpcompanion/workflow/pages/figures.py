@@ -7,6 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from html import escape
 from pathlib import Path
+from typing import Literal
 
 import nbformat
 
@@ -48,12 +49,16 @@ def inline_figures(page: nbformat.NotebookNode, colours: Mapping[str, str] = COL
     The alternative text is that of the cell (`mystnb.image.alt`).
     """
     for cell in page.cells:
-        options = cell.metadata.get("mystnb", {})
-        alt = options.get("image", {}).get("alt")
-        name = options.get("figure", {}).get("name", cell["id"])
+        alt = mystnb_options(cell, "image").get("alt")
+        name = mystnb_options(cell, "figure").get("name", cell["id"])
         for number, output in enumerate(cell.get("outputs", [])):
             if SVG_MIME in (data := output.get("data", {})):
                 draw(output, _figure(data, alt, name, f"{cell['id']}-{number}", colours))
+
+
+def mystnb_options(cell: nbformat.NotebookNode, kind: Literal["figure", "image"]) -> dict[str, str]:
+    """What `mystnb` of a cell says of its figure or its image; empty where it says nothing."""
+    return (cell.metadata.get("mystnb") or {}).get(kind) or {}
 
 
 def _figure(

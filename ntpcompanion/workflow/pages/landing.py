@@ -15,7 +15,7 @@ from ntpcompanion.workflow.base.yaml_files import read_yaml
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.contents import CHAPTERS, listed
 from ntpcompanion.workflow.pages.cards import Card
-from ntpcompanion.workflow.pages.figures import SVG_MIME
+from ntpcompanion.workflow.pages.figures import SVG_MIME, mystnb_options
 from ntpcompanion.workflow.pages.templating import fill
 from ntpcompanion.workflow.pages.views import View
 
@@ -118,7 +118,7 @@ def picture(page: nbformat.NotebookNode, notebook: str, figure: str, prefix: str
     their own: figures of two chapters may have the same.
     """
     for cell in page.cells:
-        if cell.metadata.get("mystnb", {}).get("figure", {}).get("name") == figure:
+        if mystnb_options(cell, "figure").get("name") == figure:
             for data in (output.get("data", {}) for output in cell.outputs):
                 if {SVG_MIME, "text/html"} <= set(data):
                     return str(data["text/html"]).replace(f"{cell['id']}-", prefix)

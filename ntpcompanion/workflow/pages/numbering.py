@@ -13,12 +13,9 @@ _OF_THE_PAPER = re.compile(
     r"\s*\((?P<what>[^()]*(?:\([^()]*\)[^()]*)*?)\s+of\s+the\s+paper(?P<more>,[^()]*)?\)\s*$"
 )
 # a statement without a title of its own
-_ONLY_THAT = re.compile(r"^(?P<what>[^()]*\d) of the paper$")
-_FORMULA = re.compile(
-    r'(?P<opening><div class="math[^>]*>\s*)(?P<body>(?:(?!</div>).)*?)'
-    r"\s*% (?P<number>\([^()%]*\)(?:, \([^()%]*\))*) of the paper[ ]*(?=\n|\\)",
-    re.DOTALL,
-)
+_ONLY_THAT = re.compile(r"^(?P<what>\w+ [\w.]*\d) of the paper$")
+_FORMULA = re.compile(r'(<div class="math[^>]*>\s*)((?:(?!</div>).)*)', re.DOTALL)
+_NUMBERS = re.compile(r"\s*% (\([^()%]*\)(?:, \([^()%]*\))*) of the paper[ ]*(?=\n|\\)")
 _BEFORE_A_SIGN = re.compile(r'(<span class="math[^>]*>\s*\\\([^<]*\\\)\s*</span>)([.,;:!?)\]’”]+)')
 _NOT_IN_IT = re.compile(r"\s*\(not in the paper\)\s*$")
 
@@ -53,8 +50,9 @@ def papers_number(title: str) -> tuple[str, str | None]:
 
 
 def _numbered(match: re.Match[str]) -> str:
-    note = f'<span class="ntp-papers-equation">paper {match["number"]}</span>'
-    return f"{match['opening']}{note}{match['body']}"
+    numbers = ", ".join(_NUMBERS.findall(match[2]))
+    note = f'<span class="ntp-papers-equation">paper {numbers}</span>' if numbers else ""
+    return f"{match[1]}{note}{_NUMBERS.sub('', match[2])}"
 
 
 def _titled(match: re.Match[str]) -> str:

@@ -14,6 +14,7 @@ from ntpcompanion.workflow.base.errors import WorkflowError
 from ntpcompanion.workflow.claims.formatting import in_myst
 from ntpcompanion.workflow.claims.verdict import JudgedClaim
 from ntpcompanion.workflow.notebooks.notebook import Notebook
+from ntpcompanion.workflow.pages.figures import mystnb_options
 from ntpcompanion.workflow.pages.numbering import papers_number
 from ntpcompanion.workflow.pages.views import View
 
@@ -128,8 +129,7 @@ def known_places(notebooks: Mapping[str, Notebook]) -> dict[str, str]:
     known = {name: f"[{in_myst(each.title)}](chapters/{name})" for name, each in notebooks.items()}
     for notebook in notebooks.values():
         for cell in notebook.node.cells:
-            figure = cell.metadata.get("mystnb", {}).get("figure") or {}
-            if name := figure.get("name"):
+            if name := mystnb_options(cell, "figure").get("name"):
                 known[name] = f"{{numref}}`{name}`"
     return known | {item.label: f"{{prf:ref}}`{item.label}`" for item in statements(notebooks)}
 

@@ -27,6 +27,8 @@ def test_ticks_stand_at_the_values_and_nowhere_else(ax):
     assert len(ax.get_yticks()) > 3, "the other axis keeps its ticks"
     plots.set_ticks(ax, x=[1], y=[2, 4])
     assert (ax.get_xticks().tolist(), ax.get_yticks().tolist()) == ([1], [2, 4])
+    plots.set_ticks(ax, x=[-1])
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["−1"], "as in tables"
 
 
 def test_curves_are_the_columns_of_a_frame_and_only_solid_ones_are_labelled(ax):

@@ -20,6 +20,8 @@ from ntpcompanion.plots.drawing.tables import in_words, with_error
         (0.00012345, "0.000123"),
         (1.2345e-9, "1.23 × 10⁻⁹"),
         (-6.7e12, "−6.70 × 10¹²"),
+        (5e-324, "4.94 × 10⁻³²⁴"),
+        (1.7976931348623157e308, "1.80 × 10³⁰⁸"),
         (float("nan"), "–"),
         (float("-inf"), "−∞"),
         (None, "–"),
@@ -43,6 +45,8 @@ def test_a_cell_has_three_significant_digits_or_words(value, text):
         (-12.3456, 2.0, "−12.3 ± 2.0"),
         (1234.5, 120.0, "1234 ± 120"),
         (2e-9, 3e-10, "(2.00 ± 0.30) × 10⁻⁹"),
+        (9.9999e-7, 1e-9, "(1.0000 ± 0.0010) × 10⁻⁶"),
+        (-1.0, 99999.6, "(−0.0 ± 1.0) × 10⁵"),
         (0.5, 0.0, "0.500"),
         (0.5, float("nan"), "0.500"),
         (float("nan"), 0.1, "–"),
@@ -98,6 +102,7 @@ def test_a_table_without_rows_shows_its_heads():
         ({"digits": 0}, "`digits` must be at least 1, got 0"),
         ({"errors": {"b": "a"}}, "`errors` names the column 'b'; the table has 'a'"),
         ({"errors": {"a": "se"}}, "`errors` names the column 'se'"),
+        ({"by": ["k"]}, "`frame` has no column 'k'. It has 'a'"),
     ],
 )
 def test_impossible_orders_are_refused(options, words):
@@ -109,3 +114,13 @@ def test_groups_are_shown_by_their_means_and_errors():
     frame = pd.DataFrame({"kind": ["a", "b", "a", "b"], "loss": [1.0, 5.0, 3.0, 5.0]})
     shown = parsed(plots.show_table(frame, by=["kind"]))
     assert shown == [["kind", "loss"], ["a", "2.0 ± 1.0"], ["b", "5.00"]]
+    unknown = parsed(plots.show_table(frame.replace("b", None), by=["kind"]))
+    assert unknown == [["kind", "loss"], ["a", "2.0 ± 1.0"], ["–", "5.00"]]
+
+
+def test_columns_of_one_name_and_words_where_numbers_are_averaged_are_refused():
+    frame = pd.DataFrame([[1.0, "x"]], columns=["a", "b"])
+    with pytest.raises(ValueError, match="`frame` must hold numbers in its column 'b'"):
+        plots.show_table(frame, by=["a"])
+    with pytest.raises(ValueError, match="no two columns of one name, got 'a' twice"):
+        plots.show_table(frame.set_axis(["a", "a"], axis=1))

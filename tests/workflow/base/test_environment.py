@@ -4,6 +4,7 @@ import dataclasses
 import os
 from pathlib import Path
 
+from ntpcompanion.workflow.base import environment
 from ntpcompanion.workflow.base.environment import clean_environment, folders
 from tests.toy import ROOT
 
@@ -28,6 +29,16 @@ def test_of_the_users_variables_only_the_named_ones_are_passed(toy, monkeypatch)
     assert (found["TZ"], found["LC_ALL"]) == ("UTC", "C.UTF-8")
     assert Path(found["HOME"]).is_relative_to(toy.project.build)
     assert folders(toy.project) == [str(toy.project.root), str(toy.project.package)]
+
+
+def test_an_installed_package_is_not_put_before_the_standard_library(tmp_path, monkeypatch):
+    real, link = tmp_path / "real" / "site", tmp_path / "link"
+    real.mkdir(parents=True)
+    link.symlink_to(tmp_path / "real")
+    monkeypatch.setattr(environment.ntpcompanion, "__file__", str(real / "ntp" / "__init__.py"))
+    assert environment.running() == [str(real.resolve())]
+    monkeypatch.setattr(environment.sysconfig, "get_path", lambda name: str(link / "site"))
+    assert environment.running() == []
 
 
 def test_models_are_looked_for_where_they_usually_lie(toy, monkeypatch, tmp_path):

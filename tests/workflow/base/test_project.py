@@ -88,7 +88,7 @@ def test_the_command_of_another_checkout_is_refused(toy, monkeypatch):
 
 def test_a_folder_that_cannot_be_made_is_named(toy):
     toy.project.build.touch()
-    with refused(r"Could not write to .*_build: .*Fix the permissions or free some space"):
+    with refused(r"Could not write to .*_build: File exists. Move that file away"):
         toy.project.lock().__enter__()
 
 

@@ -34,6 +34,7 @@ def half(value, stderr=0.0, replicates=5, powers=(1.0, 2.0)):
 
 def test_within_the_band_is_green_and_outside_is_named(claims):
     assert compared(claims, half(0.5), half(0.5049)) == ([], [])
+    assert compared(claims, half(0.5), half(0.505)) == ([], []), "the border belongs to the band"
     assert compared(claims, half(0.5), half(0.52, powers=(1.0, 2.5)))[0] == [
         "toy.half: baseline 0.5, now 0.52, moved 0.02, band ± 0.005",
         "toy.powers: value 2 of 2: baseline 2, now 2.5, moved 0.5, band ± 0",
@@ -49,8 +50,7 @@ def test_new_and_vanished_values_are_red(claims):
     alone = {"toy_half": 0.5}
     assert "toy.powers: no baseline yet" in compared(claims, alone, half(0.5))[0][0]
     assert compared(claims, half(0.5), alone)[0] == [
-        "coin does not measure the claim 'toy.powers', though claims.yml expects a value at "
-        "profile book.",
+        "coin does not measure the claim 'toy.powers', though a value is expected at profile book.",
     ]
     longer = compared(claims, half(0.5), half(0.5, powers=(1, 2, 3)))[0]
     assert "3 values, the baseline has 2" in longer[0]
@@ -66,6 +66,16 @@ def test_a_random_number_moves_when_the_test_of_welch_says_so(claims):
         "toy.half: baseline 0.5 ± 0.001, now 0.55 ± 0.001: Welch's test gives p = 4.5e-10, "
         "below 0.001"
     ]
+
+
+def test_what_is_exact_in_a_random_list_has_its_band(claims):
+    def powers(second, error):
+        pair = {"value": [1.0, second], "stderr": [error, 0.0], "replicates": 5}
+        return {"toy_half": 0.5, "toy_powers": Measurement.of("toy.powers", **pair)}
+
+    assert compared(claims, powers(2.0, 0.1), powers(2.0, 0.2)) == ([], [])
+    faults, _ = compared(claims, powers(2.0, 0.1), powers(2.5, 0.1))
+    assert faults == ["toy.powers: value 2 of 2: baseline 2, now 2.5, moved 0.5, band ± 0"]
 
 
 def test_the_level_is_that_of_all_random_numbers_together(claims):

@@ -63,6 +63,14 @@ def test_claims_of_a_larger_book_have_a_file_for_each_chapter(toy):
     assert load_claims(toy.project) == expected
 
 
+def test_what_an_editor_or_a_system_leaves_beside_the_claims_is_not_read(toy):
+    (toy.project.book / "claims").mkdir()
+    toy.project.claims.rename(toy.project.book / "claims" / "toy.yml")
+    for name in (".#toy.yml", "._toy.yml"):
+        (toy.project.book / "claims" / name).write_bytes(b"\0")
+    assert [path.name for path in toy.project.claim_files] == ["toy.yml"]
+
+
 def test_nothing_that_judges_a_claim_can_change_it(toy):
     claim = load_claims(toy.project)["toy.half"]
     with pytest.raises(ValidationError, match="Instance is frozen"):

@@ -24,6 +24,7 @@ def seen(html):
         (" (Lemma 2 (of a book))", ["Lemma 2 (of a book)"]),
         (" (The drift)", ["The drift"]),
         (" (Assumption 4.1 of the paper)", ["", "Assumption 4.1"]),
+        (" (Beyond Theorem 2 of the paper)", ["Beyond Theorem 2 of the paper"]),
     ],
 )
 def test_the_papers_number_becomes_a_note(title, words):
@@ -55,6 +56,14 @@ def test_a_formula_has_the_papers_number_beside_it(number):
         assert "%" not in made
         assert made.endswith("\\]</div>")
         assert with_papers_numbers(made) == made
+
+
+def test_the_lines_of_a_formula_may_have_a_number_each():
+    page = f"{FORMULA}\\[a \\\\ % (4) of the paper\nb % (5) of the paper\n\\]</div>"
+    made = with_papers_numbers(page)
+    note = '<span class="ntp-papers-equation">paper (4), (5)</span>'
+    assert made == f"{FORMULA}{note}\\[a \\\\\nb\n\\]</div>"
+    assert with_papers_numbers(made) == made
 
 
 def test_other_comments_of_a_formula_stay():
