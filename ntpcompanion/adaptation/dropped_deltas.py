@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from ntpcompanion.checks import Between, Is, Range, Shape, checked
+from ntpcompanion.checks import Between, Is, Length, Range, Shape, checked
 from ntpcompanion.randomness import stream
 
 Contributions = Annotated[ArrayLike, Shape("n")]
@@ -79,7 +79,7 @@ def dropped_bound(
     49.6
     """
     phi = kearns_saul_constant(p)
-    squares = _sums(contributions)[1]
+    squares = np.square(np.asarray(contributions, dtype=float)).sum()
     return float((phi**0.5 if root else phi) / (1 - p) * (squares * np.log(2 / gamma)) ** 0.5)
 
 
@@ -102,7 +102,10 @@ def violation(contributions: Few, p: Probability, bound: Annotated[float, Range(
 
 @checked
 def worst_violations(
-    sizes: Sequence[int], dropped: Sequence[float], gammas: Sequence[float], seed: int
+    sizes: Annotated[Sequence[Annotated[int, Range(1, 16)]], Length()],
+    dropped: Annotated[Sequence[Probability], Length()],
+    gammas: Annotated[Sequence[Probability], Length()],
+    seed: int,
 ) -> pd.DataFrame:
     """The probability of an error above `dropped_bound`, over γ: for each p the largest of all γ,
     and of ones, normal draws around 1 and normal draws around 0 of each size n.
@@ -139,8 +142,3 @@ def worst_violations(
         for case in cases
     ]
     return pd.DataFrame(rows).groupby("p").max().reset_index()
-
-
-def _sums(contributions: ArrayLike) -> tuple[float, float]:
-    c = np.asarray(contributions, dtype=float)
-    return float(c.sum()), float((c**2).sum())

@@ -25,7 +25,8 @@ def one_thread_if(small: bool) -> Iterator[None]:
     again is `small`: see `SMALL_PRODUCT`, `SMALL_STEP` and `SMALL_SYSTEM`. Afterwards the caller's
     setting.
 
-    The pools of NumPy and SciPy belong to the process, so its other threads have one thread, too.
+    The pools of NumPy and SciPy belong to the process, so its other threads have one thread, too;
+    and blocks that overlap in several threads of a program may leave it with one.
     Entering and leaving takes some fifty microseconds: a block is a whole solver, not a step of it.
     """
     if not small:

@@ -169,8 +169,8 @@ class Benchmarks:
         """All quiet entries in their `unit`, as of `median_interval`; `beside` busy processes, and
         where the unit is a second how many times `slower` there.
         """
-        costs = self.quiet.join(self.quiet["timings"].apply(median_interval))
-        costs["beside"] = self.busy["timings"].apply(median_interval)["median"]
+        costs = self.quiet.join(_medians(self.quiet["timings"]))
+        costs["beside"] = _medians(self.busy["timings"])["median"]
         costs["unit"] = costs["unit"].fillna("s")
         slower = costs["beside"] / costs["median"]
         return costs.assign(slower=slower.where(costs["unit"] == "s"))
@@ -196,10 +196,11 @@ class Benchmarks:
     @property
     def goals(self) -> pd.Series:
         """Whether each cost meets its goal, by its amount, or the ratio of a pair."""
-        costs = self.costs
+        costs, limits = self.costs, self.costs[["at_most", "at_least"]].apply(pd.to_numeric)
         value = costs["median"].where(costs["kind"] == "amount", self.pairs["median"])
-        met = ~(value > costs["at_most"]) & ~(value < costs["at_least"])
-        return met[costs[["at_most", "at_least"]].notna().any(axis=1)]
+        met = value.fillna(np.inf).le(limits["at_most"].fillna(np.inf))
+        met &= value.fillna(-np.inf).ge(limits["at_least"].fillna(-np.inf))
+        return met[limits.notna().any(axis=1)]
 
     @property
     def findings(self) -> pd.DataFrame:
@@ -226,7 +227,7 @@ class Benchmarks:
         machines = [run["hardware"] for run in self.runs]
         names = [f"{each['processor']} {each.get('gpu') or ''}" for each in machines]
         others["machine"] = others["run"].map(dict(enumerate(names)))
-        others["seconds"] = others["timings"].apply(median_interval)["median"]
+        others["seconds"] = _medians(others["timings"])["median"]
         each = zip(others["our_seconds"], others["peer_seconds"], strict=True)
         others["ratio"] = [
             np.median(np.divide(theirs, ours)) if isinstance(ours, list) else None
@@ -240,8 +241,13 @@ class Benchmarks:
 def _ratios(entries: pd.DataFrame) -> pd.DataFrame:
     rows = entries[entries["kind"] == "pair"]
     each = zip(rows["peer_seconds"], rows["our_seconds"], strict=True)
-    values = [median_interval(np.divide(peer, ours)) for peer, ours in each]
-    return pd.DataFrame(values, index=rows.index)
+    return _medians(pd.Series([np.divide(*pair) for pair in each], rows.index, dtype=object))
+
+
+def _medians(values: pd.Series) -> pd.DataFrame:
+    """`median_interval` of each list of values, a row for each; no rows for none."""
+    columns = ["median", "low", "high"]
+    return pd.DataFrame([median_interval(each) for each in values], values.index, columns)
 
 
 def _shown(table: pd.DataFrame, columns: Mapping[str, str]) -> pd.DataFrame:

@@ -80,8 +80,24 @@ def test_findings_are_missed_goals_slowed_programs_and_failures():
 
 def test_the_newest_run_with_most_entries_is_the_main_one():
     assert BENCH.number == 0
+    assert Benchmarks([MAIN, OTHER, {**MAIN}]).number == 2
     assert BENCH.machine.to_numpy().tolist() == [["x", 4, 8, "2026-01-02", "3.11", "abc"]]
     (other,) = BENCH.other_table.to_numpy().tolist()
     assert other[0] == "y z"
     assert other[3] == 3
     assert BENCH.loads.tolist() == [0.5] * 5
+
+
+def test_a_run_without_busy_processes_pairs_goals_or_other_machines_has_its_tables():
+    quiet = Benchmarks([{**MAIN, "entries": [each for each in ENTRIES if not each["busy"]]}])
+    assert quiet.pairs["beside"].isna().all()
+    assert quiet.seconds_table["busy"].isna().all()
+    assert quiet.goals.to_dict() == {"rival": True, "bound": False, "bytes": True}
+    assert quiet.other_table.empty
+    alone = Benchmarks([{**MAIN, "entries": ENTRIES[3:4]}])
+    assert (alone.pairs.empty, alone.goals.empty, alone.findings.empty) == (True, True, True)
+
+
+def test_a_growth_has_no_amount_that_could_meet_a_goal():
+    growth = {**ENTRIES[3], "outcome": {**ENTRIES[3]["outcome"], "at_most": 9.0}}
+    assert Benchmarks([{**MAIN, "entries": [growth]}]).goals.to_dict() == {"power": False}

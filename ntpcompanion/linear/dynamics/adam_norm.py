@@ -13,7 +13,7 @@ from scipy.special import softmax
 from ntpcompanion.checks import Between, Fraction, Positive, Range, Size, checked, need
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.numerics.memory import check_dense
-from ntpcompanion.validation import require
+from ntpcompanion.validation import as_matrix, require
 
 # Iterations between two computations of the certificate, which takes all eigenvalues.
 CHECK_EVERY = 50
@@ -151,12 +151,18 @@ def in_support_hessian(table: ContextTable) -> Float[np.ndarray, "n n"]:
     return hessian.reshape(V * d, V * d)
 
 
-@checked
+@checked(
+    need(
+        "hessian",
+        "np.allclose(hessian, np.transpose(hessian)) and (np.diag(hessian) > 0).all()",
+        "be symmetric with a positive diagonal",
+    )
+)
 def least_dominating_diagonal(
     hessian: Float[np.ndarray, "n n"],
     *,
     rng: np.random.Generator,
-    tol: float = 1e-5,
+    tol: Positive = 1e-5,
     max_iterations: Annotated[int, Range(CHECK_EVERY)] = 20_000,
 ) -> DominatingDiagonal:
     """Minimize Σ_i s_i over all s with A ≼ diag s, for A ≽ 0 with a positive diagonal. The
@@ -167,9 +173,10 @@ def least_dominating_diagonal(
     2003) by Y ← rows of A Y scaled to length 1, which never decreases ⟨A, X⟩. The lengths of the
     rows of A Y are s. Multiplied by λ_max(diag(s)^−½ A diag(s)^−½) they are feasible, and their sum
     over ⟨A, X⟩ is 1 plus the gap. O(n² √n) an iteration. Raises `RuntimeError` where the gap stays
-    above `tol`.
+    above `tol`, and ValueError for a matrix that is not symmetric with a positive diagonal.
     """
-    n = len(hessian)
+    n, scale = len(hessian), 2.0 ** np.frexp(np.diag(hessian).max())[1]  # it rounds nothing
+    hessian = hessian / scale
     # r (r + 1) > 2 n columns: enough that no local maximum is worse than the best (Boumal,
     # Voroninski and Bandeira 2016)
     Y = rng.standard_normal((n, int(np.sqrt(2 * n)) + 1))
@@ -184,7 +191,7 @@ def least_dominating_diagonal(
             # the value of the dual at Y; at least that of the Y before, by which the lengths are
             gap = float(largest * lengths.sum() / np.vdot(Y, hessian @ Y)) - 1
             if gap <= tol:
-                return DominatingDiagonal(largest * lengths, gap, Y, k)
+                return DominatingDiagonal(scale * largest * lengths, gap, Y, k)
     raise RuntimeError(
         f"The power method still has a gap of {gap:.2g} after {max_iterations} iterations. Raise "
         "`tol` or `max_iterations`."
@@ -274,7 +281,7 @@ def predict_noisy_adam(
         "times",
         "all(0 < a < b for a, b in zip([times[0] / 2, *times], times))",
         "be positive and increasing",
-    )
+    ),
 )
 def preconditioned_flow(
     table: ContextTable,
@@ -284,10 +291,12 @@ def preconditioned_flow(
     tilt: Float[np.ndarray, "V d"] | None = None,
 ) -> Float[np.ndarray, "n V d"]:
     """W(t) of dW/dt = (T − ∇CE(W)) / s from W = 0: gradient flow in the norm of `weights` s, of the
-    loss less ⟨T, W⟩; no `tilt` T by default. By LSODA, with some thousand gradients. Raises
-    ValueError for times that are not positive and increasing or that LSODA does not reach, and for
-    weights that are not positive.
+    loss less ⟨T, W⟩; no `tilt` T by default. By LSODA, with some thousand gradients up to t = 1e8;
+    later the gradient is rounding, which takes a million and costs digits. Raises ValueError for
+    times that are not positive and increasing or that LSODA does not reach, and for weights that
+    are not positive or of another shape.
     """
+    weights = as_matrix("weights", weights, (table.vocab_size, table.dim))
     weighted = table.weight[:, None] * table.embeddings
     target = table.distributions.T @ weighted
     pull = target if tilt is None else target + tilt

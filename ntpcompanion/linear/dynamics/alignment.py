@@ -30,7 +30,7 @@ class Alignment:
     ------
     distance, distance_rest
         1 − cos(W, W^mm) and 1 − cos(W − W*, W^mm), formed from differences of unit vectors: small
-        values keep their digits.
+        values keep their digits. The latter is NaN for W = W*, which leaves no direction.
     finite_error
         ‖P_F W − W*‖_F.
     excess
@@ -114,10 +114,12 @@ def measure_alignment(
     matched = require_compatible(table)
     basis = split_bases(table).finite
     inside = np.tensordot(np.tensordot(W, basis, ([1, 2], [1, 2])), basis, 1)
-    rest = W - inside
+    rest, beyond = W - inside, W - matched.finite_part
+    moved, distance_rest = beyond.any(axis=(1, 2)), np.full(len(W), np.nan)
+    distance_rest[moved] = cosine_distance(beyond[moved], w_mm)
     return Alignment(
         distance=cosine_distance(W, w_mm),
-        distance_rest=cosine_distance(W - matched.finite_part, w_mm),
+        distance_rest=distance_rest,
         finite_error=_norms(inside - matched.finite_part),
         excess=np.array([table.excess(one) for one in W]),
         norm=_norms(W),
@@ -165,7 +167,8 @@ def cosine_distance(
     [0.0, 2.0]
     """
     direction = as_matrix("direction", direction, (None, None))
-    weights = as_shaped("weights", weights, (None, *direction.shape))
+    weights = _near_one(as_shaped("weights", weights, (None, *direction.shape)))
+    direction = _near_one(direction)
     norms, norm = _norms(weights), np.linalg.norm(direction)
     return _norms(weights / norms[:, None, None] - direction / norm) ** 2 / 2
 
@@ -182,6 +185,14 @@ def smallest_margins(
         np.where(support, logits, np.inf).min(axis=2)
         - np.where(support, -np.inf, logits).max(axis=2)
     ).min(axis=1)
+
+
+def _near_one(matrices: Float[np.ndarray, "... V d"]) -> Float[np.ndarray, "... V d"]:
+    """Matrices times powers of two that bring their largest entries to ½ … 1: this rounds nothing,
+    and no square of an entry overflows.
+    """
+    exponents = np.frexp(np.abs(matrices).max(axis=(-2, -1), keepdims=True))[1]
+    return np.ldexp(matrices, -exponents)
 
 
 def _norms(weights: Float[np.ndarray, "n V d"]) -> Float[np.ndarray, " n"]:

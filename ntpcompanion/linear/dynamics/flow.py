@@ -22,7 +22,7 @@ from ntpcompanion.validation import as_array, as_matrix
 QUASI_STEADY = 1e3
 NEWTON_STEPS = 50
 
-# Before log t = −700, 1 + t and 1 are one number.
+# exp(−700) is near the smallest float.
 EARLIEST = -700
 
 # Some 3,000 right-hand sides are usual. Embeddings whose lengths differ by a factor of 1e5 can need
@@ -161,7 +161,7 @@ class _Integration:
     def _give_up(self, sigma: float, why: str) -> NoReturn:
         raise RuntimeError(
             f"`gradient_flow` stopped at log(1 + t) = {sigma:.4g}: {why} Embeddings of very "
-            "different lengths are the usual reason."
+            "different lengths are the usual reason, and times that are hardly apart or too large."
         )
 
     def _gradient(

@@ -28,22 +28,23 @@ class Adam:
         self.beta1, self.beta2, self.epsilon = beta1, beta2, epsilon
         self.mean, self.square, self.buffer = np.zeros(shape), np.zeros(shape), np.empty(shape)
         # β₁^k and β₂^k: the weight that the zeros of the start still have
-        self.beta1_power = self.left2 = 1.0
+        self.beta1_power = self.beta2_power = 1.0
 
     def second_moment(self) -> np.ndarray:
         """The mean of squared gradients without the weight of the start."""
-        return self.square / (1 - self.left2)
+        return self.square / (1 - self.beta2_power)
 
     def __call__(self, gradient: np.ndarray, rate: float) -> np.ndarray:
         """The step for the next gradient, which is overwritten."""
-        self.beta1_power, self.left2 = self.beta1_power * self.beta1, self.left2 * self.beta2
+        self.beta1_power *= self.beta1
+        self.beta2_power *= self.beta2
         self.mean *= self.beta1
         self.mean += np.multiply(gradient, 1 - self.beta1, out=self.buffer)
         self.square *= self.beta2
         np.multiply(gradient, gradient, out=gradient)
         self.square += np.multiply(gradient, 1 - self.beta2, out=gradient)
         np.sqrt(self.square, out=self.buffer)
-        self.buffer /= np.sqrt(1 - self.left2)
+        self.buffer /= np.sqrt(1 - self.beta2_power)
         self.buffer += self.epsilon
         np.divide(self.mean, self.buffer, out=self.buffer)
         return np.multiply(self.buffer, rate / (1 - self.beta1_power), out=self.buffer)

@@ -15,8 +15,8 @@ from ntpcompanion.linear.dynamics.optimizers import Adam
 from ntpcompanion.linear.tables.contexts import ContextTable
 from ntpcompanion.validation import as_array, as_shaped
 
-# Steps whose samples are drawn at once.
-BLOCK = 512
+# Steps whose samples are drawn at once, and the counts that these may be.
+BLOCK, COUNTS = 512, 2**22
 # Of Adam, as in `torch.optim.Adam`: far below the root of every second moment.
 EPSILON = 1e-8
 
@@ -33,6 +33,11 @@ Batch = tuple[Float[np.ndarray, "n r d"], Float[np.ndarray, "n 1 r"], Float[np.n
     ),
     need("rngs", "len(rngs) == len(tables)", "be as many as `tables`"),
     need("learning_rate", "np.all(np.greater(learning_rate, 0))", "be positive"),
+    need(
+        "learning_rate",
+        "np.size(learning_rate) in (1, len(tables))",
+        "be one number, or one for each of `tables`",
+    ),
     need(
         "keep",
         "all(0 <= a < b <= steps for a, b in zip([0, *keep], keep))",
@@ -110,7 +115,7 @@ def descend_many(
     rates = as_array("learning_rate", learning_rate).reshape(-1, 1, 1)
     adam = betas and Adam((len(W), W[0].size), *betas, EPSILON)
     snapshots: list[np.ndarray] = []
-    batches = _batches(tables, rngs, batch_size, min(BLOCK, steps))
+    batches = _batches(tables, rngs, batch_size, steps)
     for k in range(1, steps + 1):
         h, fraction, target = next(batches)
         q = W @ h.swapaxes(1, 2)
@@ -131,15 +136,16 @@ def _batches(
     tables: Sequence[ContextTable],
     rngs: Sequence[np.random.Generator],
     size: int | None,
-    block: int,
+    steps: int,
 ) -> Iterator[Batch]:
-    """One after the other, drawn `block` at a time. Of more samples than contexts there is one row
-    for each context.
+    """One after the other, drawn many at a time. Of more samples than contexts there is one row for
+    each context.
     """
     rows = np.array([table.embeddings for table in tables])
     weight = np.array([table.weight for table in tables])
     p = np.array([table.distributions.toarray() for table in tables])
     n, m, V = p.shape
+    block = min(BLOCK, steps, max(1, COUNTS // p.size))
     joint = weight[:, :, None] * p
     if size is None:
         while True:

@@ -32,7 +32,7 @@ class PairCertificate:
     tokens
         (a, b).
     contexts
-        at most d + 1 contexts that exactly one of the two words can follow.
+        d + 1 contexts that exactly one of the two words can follow.
     weights
         x, positive, of sum one: Σ x_j s_j = 0 for s_j = ± 2^{−e_j} h_j, with the sign + where a can
         follow and − where b can, and the power of two that brings the length of h_j to ½ … 1.
@@ -46,10 +46,14 @@ class PairCertificate:
     weights: Float[np.ndarray, " k"]
     radius: float
 
-    @property
-    def holds(self) -> bool:
-        """Whether the exact solution is proved to exist and to be positive."""
-        return self.radius < float(self.weights.min())
+    def verify(self, table: ContextTable) -> bool:
+        """Whether the exact solution for this table is proved to exist and to be positive; read
+        from the table, not from `radius`.
+        """
+        first, second = (_follows(table, token)[self.contexts] for token in self.tokens)
+        system = _system(table, self.contexts, first)
+        radius = _radius(system, _target(system), self.weights)
+        return bool((first != second).all() and radius < self.weights.min())
 
     def matrix(self, table: ContextTable) -> csr_array:
         """Γ (m, V), sparse, for embeddings as they are: EᵀΓ = 0 up to the radius, Γ1 = 0, Γ ≤ 0 off
@@ -66,7 +70,7 @@ class PairCertificate:
 def find_pair_certificate(
     table: ContextTable,
     *,
-    most_frequent: Annotated[int, Range(2, "table.vocab_size", "(V)")] = 8,
+    most_frequent: Annotated[int, Range(2)] = 8,
 ) -> PairCertificate | None:
     """Look for two words that no decoder separates, among the most frequent ones.
 
@@ -85,13 +89,14 @@ def find_pair_certificate(
     Returns
     -------
     PairCertificate or None
-        The first pair with a proof; its `holds` is true. None if no pair has one, which proves
-        nothing: more than two words may be needed, or the table is separable.
+        The first pair with a proof. None if no pair has one, which proves nothing: more than two
+        words may be needed, the embeddings of the contexts that tell the words apart may not have
+        full column rank, or the table is separable.
 
     Raises
     ------
     ValueError
-        `most_frequent` not in 2 … V.
+        `most_frequent` below 2.
 
     Notes
     -----
@@ -110,12 +115,12 @@ def find_pair_certificate(
     >>> next_token = np.eye(2)[np.arange(40) % 2]
     >>> table = ContextTable(embeddings, next_token, np.full(40, 1 / 40))
     >>> found = find_pair_certificate(table, most_frequent=2)
-    >>> found.tokens, len(found.contexts), found.holds
+    >>> found.tokens, len(found.contexts), found.verify(table)
     ((0, 1), 4, True)
     """
     counts = np.bincount(table.distributions.indices, minlength=table.vocab_size)
     tokens = np.argsort(-counts, kind="stable")[:most_frequent].tolist()
-    for pair in sorted(combinations(range(most_frequent), 2), key=sum):
+    for pair in sorted(combinations(range(len(tokens)), 2), key=sum):
         a, b = (tokens[i] for i in pair)
         certificate = _prove(table, min(a, b), max(a, b))
         if certificate is not None:
@@ -132,17 +137,28 @@ def _prove(table: ContextTable, a: int, b: int) -> PairCertificate | None:
     contexts = np.flatnonzero(first != second)[: PER_DIMENSION * (table.dim + 1)]
     if not len(contexts):
         return None
-    rows = _scaled_rows(table, contexts)[0] * np.where(first[contexts], 1, -1)[:, None]
-    # one more coordinate asks for Σ x = 1
-    system = np.vstack([rows.T, np.ones(len(rows))])
-    target = np.append(np.zeros(table.dim), 1.0)
+    system = _system(table, contexts, first[contexts])
+    target = _target(system)
     x, residual = nnls(system, target)
     positive = np.flatnonzero(x > 0)
     if residual > MAX_RESIDUAL:
         return None
     radius = _radius(system[:, positive], target, x[positive])
-    certificate = PairCertificate((a, b), contexts[positive], x[positive], radius)
-    return certificate if certificate.holds else None
+    if radius >= x[positive].min():
+        return None
+    return PairCertificate((a, b), contexts[positive], x[positive], radius)
+
+
+def _system(
+    table: ContextTable, contexts: Int[np.ndarray, " k"], first: np.ndarray
+) -> Float[np.ndarray, "n k"]:
+    """The s_j as columns; one more coordinate asks for Σ x = 1."""
+    rows = _scaled_rows(table, contexts)[0] * np.where(first, 1, -1)[:, None]
+    return np.vstack([rows.T, np.ones(len(rows))])
+
+
+def _target(system: Float[np.ndarray, "n k"]) -> Float[np.ndarray, " n"]:
+    return np.append(np.zeros(len(system) - 1), 1.0)
 
 
 def _scaled_rows(

@@ -30,6 +30,8 @@ class ProgramAnswer:
 def least_frobenius_norm(table: ContextTable) -> ProgramAnswer | None:
     """Minimize ½‖W‖_F² subject to ties and margins, by Clarabel; None if the solver ends
     without a solution, as where no W is feasible. O(V d) unknowns.
+
+    The solver's tolerances are absolute: embeddings should have lengths near 1, from 1e-3 to 1e4.
     """
     import cvxpy as cp
 

@@ -126,6 +126,18 @@ def test_a_solver_that_is_stopped_early_says_so(random_table, rng):
         least_dominating_diagonal(H, rng=rng, tol=1e-15, max_iterations=50)
 
 
+def test_the_scale_of_a_hessian_does_not_matter_and_what_is_none_is_refused(random_table):
+    H = in_support_hessian(random_table)
+    one, large = (
+        least_dominating_diagonal(scale * H, rng=np.random.default_rng(0))
+        for scale in (1.0, 2.0**700)
+    )
+    assert np.array_equal(one.diagonal * 2.0**700, large.diagonal)
+    for wrong in ([[2.0, 9.0], [1.0, 2.0]], [[-1.0, 0.3], [0.3, -1.0]], [[0.0, 0.0], [0.0, 1.0]]):
+        with pytest.raises(ValueError, match="`hessian` must be symmetric with a positive diag"):
+            least_dominating_diagonal(np.array(wrong), rng=np.random.default_rng(0))
+
+
 def pair_gradients(case):
     """(q_j − e_z) h_jᵀ of every pair at W*, where q = p, and the probabilities of pairs."""
     p, found, weight = case.distributions.toarray(), [], []
@@ -201,3 +213,5 @@ def test_wrong_arguments_of_norm_and_flow_are_named(random_table):
         preconditioned_flow(random_table, np.ones((4, 5)), np.array([2.0, 1.0]))
     with pytest.raises(ValueError, match="`weights`"):
         preconditioned_flow(random_table, np.zeros((4, 5)), np.array([1.0]))
+    with pytest.raises(ValueError, match=r"`weights` must be a matrix of shape \(4, 5\)"):
+        preconditioned_flow(random_table, np.ones((1, 5)), np.array([1.0]))

@@ -8,7 +8,11 @@ from ntpcompanion.linear.dynamics.alignment import (
     measure_alignment,
     smallest_margins,
 )
-from ntpcompanion.linear.separability.compatibility import CompatibilityVerdict, check_compatibility
+from ntpcompanion.linear.separability.compatibility import (
+    CompatibilityVerdict,
+    check_compatibility,
+    require_compatible,
+)
 from ntpcompanion.linear.separability.ties import project_onto_F
 from ntpcompanion.linear.tables.contexts import ContextTable
 from tests.linear.cases import degenerate_tables
@@ -67,6 +71,8 @@ def test_small_distances_keep_their_digits():
     assert cosine_distance(turned[None], direction)[0] == pytest.approx(0.5e-18, rel=1e-6)
     assert cosine_distance(-direction[None], direction)[0] == pytest.approx(2)
     assert cosine_distance(direction[None], np.array([[0.0, 1.0]]))[0] == pytest.approx(0.2)
+    for scale in (2.0**600, 2.0**-600):
+        assert cosine_distance(scale * turned[None], direction)[0] == pytest.approx(0.5e-18, 1e-6)
 
 
 def test_one_decoder_may_come_without_an_axis(rng):
@@ -75,6 +81,14 @@ def test_one_decoder_may_come_without_an_axis(rng):
     one, many = measure_alignment(table, W, w_mm), measure_alignment(table, W[None], w_mm)
     assert all(np.array_equal(getattr(one, name), getattr(many, name)) for name in vars(one))
     assert one.distance.shape == (1,)
+
+
+def test_the_finite_part_itself_leaves_no_direction_beyond_it(rng):
+    table = ContextTable.random(5, 4, 2, 6, rng)
+    w_mm, finite = rng.standard_normal((4, 6)), require_compatible(table).finite_part
+    found = measure_alignment(table, [finite, finite + w_mm], w_mm)
+    assert np.isnan(found.distance_rest).tolist() == [True, False]
+    assert found.distance_rest[1] == pytest.approx(0, abs=1e-12)
 
 
 def test_margins_of_contexts_that_all_tokens_can_follow_do_not_count():

@@ -188,7 +188,8 @@ def test_other_tables_are_for_the_public_function():
 def test_an_integration_that_takes_too_long_says_where_it_stopped(drawn, monkeypatch):
     monkeypatch.setattr(flow_module, "EVALUATIONS", 20)
     words = re.escape(
-        "20 gradients are spent. Embeddings of very different lengths are the usual reason."
+        "20 gradients are spent. Embeddings of very different lengths are the usual reason, and "
+        "times that are hardly apart or too large."
     )
     with pytest.raises(
         RuntimeError, match=rf"`gradient_flow` stopped at log\(1 \+ t\) = [\d.e-]+: {words}"

@@ -11,6 +11,7 @@ from scipy.special import log_softmax, softmax
 from scipy.stats import chisquare
 
 from ntpcompanion.linear import ContextTable, check_compatibility, descend, solve_ntp_svm
+from ntpcompanion.linear.dynamics import stochastic_descent
 from ntpcompanion.linear.dynamics.stochastic_descent import descend_many, stationary_covariance
 
 SIZES = 4, 5, 2, 6  # m, V, S, d
@@ -115,6 +116,20 @@ def test_the_full_gradient_is_descent_and_runs_do_not_mix():
         for n in (2, 1)
     )  # fmt: skip
     assert np.array_equal(both[:, 0], alone[:, 0])
+
+
+@pytest.mark.parametrize("batch_size", [2, 9])
+def test_how_many_steps_are_drawn_at_once_changes_nothing(batch_size, monkeypatch):
+    def run():
+        rngs = [np.random.default_rng(i) for i in range(2)]
+        options = {"learning_rate": 0.1, "batch_size": batch_size, "steps": 20, "keep": [20]}
+        return descend_many([draw(0), draw(1)], rngs, **options)
+
+    whole = run()
+    monkeypatch.setattr(stochastic_descent, "COUNTS", 1)
+    assert np.array_equal(run(), whole)
+    monkeypatch.setattr(stochastic_descent, "BLOCK", 7)
+    assert np.array_equal(run(), whole)
 
 
 def test_adam_is_that_of_torch_on_the_same_samples():
@@ -267,6 +282,7 @@ def test_beyond_the_edge_of_stability_nothing_is_stationary():
         ({"keep": [0, 4]}, "`keep` must be increasing"),
         ({"keep": [11]}, "`keep` must be increasing"),
         ({"learning_rate": 0.0}, "`learning_rate` must be positive"),
+        ({"learning_rate": np.ones(3)}, "`learning_rate` must be one number, or one for each of"),
         ({"start": np.zeros((1, 5, 6))}, "`start`"),
         ({"power": 2.0}, "`power`"),
         ({"betas": (0.9, 1.0)}, "`betas`"),

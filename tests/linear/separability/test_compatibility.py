@@ -91,6 +91,23 @@ def test_forged_certificates_are_refused():
     assert not contradicts(same_distributions, certificate)
 
 
+def test_independent_embeddings_that_are_nearly_equal_are_not_refuted():
+    """Compatible, with logits of 5,556: Λ pairs with log p, but not all of what it misses is
+    rounding.
+    """
+    q = 1 / (1 + np.exp(-1e-6))
+    near = ContextTable(
+        np.array([[1, 1], [1, 1 + 9e-11]]),
+        np.array([[0.5, 0.5, 0], [q, 1 - q, 0]]),
+        np.full(2, 0.5),
+    )
+    assert check_compatibility(near).verdict is CompatibilityVerdict.COMPATIBLE
+    assert not contradicts(near, np.array([[-1.0, 1, 0], [1, -1, 0]]))
+    nearer = replace(near, embeddings=np.array([[1, 1], [1, 1 + 1e-10]]))
+    stopped = check_compatibility(nearer, max_iterations=1).verdict
+    assert stopped is CompatibilityVerdict.UNDECIDED
+
+
 def test_too_few_steps_leave_it_undecided(rng):
     found = check_compatibility(ContextTable.random(20, 8, 4, 18, rng), max_iterations=1)
     assert found.verdict is CompatibilityVerdict.UNDECIDED

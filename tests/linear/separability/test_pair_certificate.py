@@ -1,5 +1,6 @@
 """Two words that no decoder separates: read by exact fractions and the dense checks."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -28,7 +29,7 @@ def table():
 
 def test_the_dense_check_accepts_the_certificate(table):
     found = find_pair_certificate(table, most_frequent=3)
-    assert found.holds
+    assert found.verify(table)
     gamma = found.matrix(table)
     assert check_certificate(table, gamma.toarray()).holds
     assert check_separability(table).verdict.name == "NOT_SEPARABLE"
@@ -80,6 +81,20 @@ def solve_exactly(system, target):
 def test_a_separable_table_has_no_certificate():
     table = planted_table(40, 6, 2, 12, stream(0, "separable"))
     assert find_pair_certificate(table, most_frequent=6) is None
+
+
+def test_a_certificate_of_something_else_is_not_accepted(table):
+    found = find_pair_certificate(table)
+    assert found.verify(table), "by default at most as many words as there are"
+    for forged in (
+        replace(found, weights=found.weights[::-1]),
+        replace(found, tokens=found.tokens[::-1], weights=-found.weights),
+        replace(found, tokens=(found.tokens[0],) * 2),
+        replace(found, contexts=found.contexts[:-1], weights=found.weights[:-1]),
+    ):
+        assert not forged.verify(table)
+    other = ContextTable(table.embeddings + 9, table.next_token, table.weight)
+    assert not found.verify(other)
 
 
 def test_too_few_words_are_refused(table):

@@ -32,6 +32,8 @@ def test_by_hand(program, weights):
     np.testing.assert_allclose(answer.weights, weights, atol=1e-7)
     np.testing.assert_allclose(answer.dual.sum(axis=1), 0, atol=1e-9)
     assert answer.dual[0, 2] < 0
+    if program is least_frobenius_norm:  # W is stationary: the scale of the multipliers
+        np.testing.assert_allclose(answer.dual.T @ CASE.embeddings, weights, atol=1e-7)
 
 
 def test_what_is_solved_before_the_first_iteration_counts_none():
