@@ -130,6 +130,20 @@ class EqualLossEffects:
         return times.groupby(self.networks.weight).mean()
 
     @property
+    def forgotten_per_nat(self) -> pd.DataFrame:
+        """Nats that are forgotten for each nat that is learned: a row for each seed, a column for
+        each weight.
+        """
+        rates = self.networks.assign(rate=self.networks.forgotten / self.networks.learned)
+        return rates.pivot(index="seed", columns="weight", values="rate")
+
+    @property
+    def flatter_forgetting(self) -> Effect:
+        """By how many e-folds the flatter networks forget more for each nat that they learn."""
+        rates = self.forgotten_per_nat.map(np.log)
+        return paired_effect(rates[rates.columns.max()], rates[0.0])
+
+    @property
     def activations(self) -> Successes:
         """How often a mask activates a silent unit."""
         tested, on = len(self.silent) * self.plan.sentences, int(self.silent.activated.sum())

@@ -72,11 +72,13 @@ class FunctionEffects:
     def summary(self) -> pd.DataFrame:
         """For each language by how many e-folds the sharpest networks `grew` in the balanced trace,
         what is `left` of it in the function, the `span` of the function to the flattest, and the
-        slopes with their intervals.
+        slopes with their intervals; at masked words among the flatter and the sharper ones alone,
+        too.
         """
         rows = {}
-        for name in self.studies:
+        for name, study in self.studies.items():
             changes = self.changes.loc[name]
+            sides = {"flatter": [w for w in WEIGHTS if w >= 0], "sharper": WEIGHTS[:2]}
             sharper, *_, flatter = changes["function"]
             rows[name] = {
                 "grew": changes["balanced"].iloc[0].mean,
@@ -84,18 +86,25 @@ class FunctionEffects:
                 "span": sharper.mean - flatter.mean,
                 "function_projected": with_interval(self.slopes.projected[name]),
                 "function_masked": with_interval(self.slopes.masked[name]),
+                **{
+                    f"function_masked_{side}": with_interval(
+                        study.slope("penalty", "masked", weights, "function")
+                    )
+                    for side, weights in sides.items()
+                },
             }
         return pd.DataFrame(rows).T
 
     @property
-    def excess_of_sharpest(self) -> float:
+    def excess_of_sharpest(self) -> tuple[float, float]:
         """By how much the loss of the sharpest networks is larger than without a penalty, in per
-        cent of the learnable gap: the larger of both languages.
+        cent of the learnable gap: the larger mean of both languages, and the most of all seeds.
         """
-        effects = [
-            study.effect("penalty", "share", None, WEIGHTS[0]) for study in self.studies.values()
+        rises = [
+            study.arm("penalty", WEIGHTS[0], "share") - study.arm("penalty", 0.0, "share")
+            for study in self.studies.values()
         ]
-        return max(effect.mean for effect in effects)
+        return max(rise.mean() for rise in rises), max(rise.max() for rise in rises)
 
 
 def read_function_effects(

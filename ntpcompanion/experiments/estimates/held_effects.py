@@ -86,10 +86,12 @@ class HeldEffects:
         """A row for each language. Changes of the trace at one loss are `flat` and `sharp`, those
         of the median input `flat_median` and `sharp_median`, and the `least` of the sharper
         networks; losses of one seed differ at most by `apart`, and the mean excess of the flatter
-        networks is `level`, both in per cent of the learnable gap. The control gains `rest` by the
+        networks is `level`, between `lowest` and `highest` for all changes, in per cent of the
+        learnable gap. The control gains `rest` by the
         rest of its training. After the same steps the sharper networks have `last_trace`,
         `last_loss` and `last_gain`, the flatter ones nearest to the control `near_trace` and so on.
-        Slopes have the names of their probes, by the median input with `by_median_` before it.
+        Slopes have the names of their probes, by the median input with `by_median_` before it, in
+        log-odds with `odds_`.
         """
         rows, changes = {}, {kind: self.changes(kind) for kind in KINDS}
         slopes, by_median = self.slopes(), self.slopes(trace="median")
@@ -99,6 +101,7 @@ class HeldEffects:
             control = study.arm("held", 0.0, "share")
             ratio = study.arm("held", sharp, "function") / study.arm("held", 0.0, "function")
             ends = [study.arm("held", side, "share") - control for side in (flat, sharp)]
+            levels = [study.arm("held", side, "share").mean() for side in study.strengths("held")]
             near = max(change for change in study.strengths("last") if change < 0)
             rest = (study.arm(kind, 0.0, "projected").to_numpy() for kind in ("last", "held"))
             rows[name] = {
@@ -109,6 +112,8 @@ class HeldEffects:
                 "least": np.log(ratio.min()),
                 "apart": max(end.abs().max() for end in ends),
                 "level": study.arm("held", flat, "share").mean(),
+                "lowest": min(levels),
+                "highest": max(levels),
                 "rest": with_interval(paired_effect(*rest)),
                 "last_trace": with_interval(last["function"][sharp]),
                 "last_loss": with_interval(last["share"][sharp]),
@@ -118,6 +123,12 @@ class HeldEffects:
                 "near_gain": with_interval(last["projected"][near]),
                 **slopes.loc[name].map(with_interval),
                 **by_median.loc[name].map(with_interval).add_prefix("by_median_"),
+                **{
+                    f"odds_{probe}": with_interval(
+                        study.slope("held", probe, trace="function", odds=True), 3
+                    )
+                    for probe in ("projected", "heads", "masked")
+                },
             }
         return pd.DataFrame(rows).T
 

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 
 from ntpcompanion.experiments.estimates.held_effects import OWN_PROBES
 from ntpcompanion.experiments.estimates.recorded_studies import keyed
-from ntpcompanion.experiments.estimates.trace_effects import PROBES
+from ntpcompanion.experiments.estimates.trace_effects import PRINTED_LOG_ODDS, PROBES
 from ntpcompanion.experiments.real_model.real_downstream import Plan, Result
 from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.experiments.same_loss import downstream
@@ -23,6 +24,7 @@ ACCURACIES = PROBES | OWN_PROBES
 # columns of `RealDownstreamEffects.by_probe`, and what readers see above them
 EFFECTS = {
     "slope": "one loss",
+    "ends": "flatter and sharper alone",
     "median": "by the median input",
     "after": "same steps",
     "first": "first run",
@@ -188,15 +190,25 @@ class RealDownstreamEffects:
         """The first run's networks after the longest pre-training, not held at a trace."""
         return self.of("pretrained").query("width == width.min()").query("steps == steps.max()")
 
+    @property
+    def ends(self) -> pd.DataFrame:
+        """The second run's networks at one loss without the controls, which reach it sooner."""
+        return self.traces[self.traces.change != 0]
+
     def slope(
-        self, probe: str, traces: pd.DataFrame | None = None, trace: str = "function"
+        self,
+        probe: str,
+        traces: pd.DataFrame | None = None,
+        trace: str = "function",
+        *,
+        odds: bool = False,
     ) -> Effect:
-        """Points for each e-fold of a trace, within seeds, of `traces`, by default those of the
-        second run at one loss.
+        """Points, or `odds`: log-odds, for each e-fold of a trace, within seeds, of `traces`, by
+        default those of the second run at one loss.
         """
         rows = self.traces if traces is None else traces
         x, y = (rows.pivot(index="seed", columns="change", values=name) for name in (trace, probe))
-        return slope_within_seeds(np.log(x), y)
+        return slope_within_seeds(np.log(x), logit(y / 100) if odds else y)
 
     def wider(self, column: str, sizes: pd.DataFrame | None = None) -> Effect:
         """What the larger width changes: points, or e-folds of a trace; by default at one loss."""
@@ -258,6 +270,11 @@ class RealDownstreamEffects:
             "width_level": self.sizes.share.mean(),
             "width_trace": with_interval(self.wider("trace")),
             "width_balanced": with_interval(self.wider("balanced")),
+            "odds_fifth": PRINTED_LOG_ODDS / 5,
+            **{
+                f"odds_{name}": with_interval(self.slope(name, self.ends, odds=True), 3)
+                for name in ACCURACIES
+            },
             **keyed(self.by_probe.map(with_interval).T, {name: f"{name}_" for name in EFFECTS}),
         }
 
@@ -275,12 +292,13 @@ class RealDownstreamEffects:
     @cached_property
     def by_probe(self) -> pd.DataFrame:
         """An effect in points for each probe and of each of EFFECTS: slopes in the trace at one
-        loss, in that of the median input, after the same steps and of the first run; the larger
-        width; half of the excess.
+        loss, of all and without the controls, in that of the median input, after the same steps and
+        of the first run; the larger width; half of the excess.
         """
         effects = {
             name: (
                 self.slope(name),
+                self.slope(name, self.ends),
                 self.slope(name, trace="median"),
                 self.slope(name, self.longest),
                 self.slope(name, self.first_traces),

@@ -185,8 +185,8 @@ class TraceEffects:
 
     @property
     def adversaries(self) -> pd.DataFrame:
-        """The weaker adversaries of three languages for readers, beside what the printed slope
-        would have them cost.
+        """The adversaries of three languages with weights up to .01 for readers, beside what the
+        printed slope would have them cost.
         """
         of, columns = self.studies, ["balanced", "share", "projected"]
         studies = {"8": self.eight, "6": of.six_attacked, "12": of.twelve}
@@ -196,7 +196,7 @@ class TraceEffects:
                 for name, study in studies.items()
             },
             names=["states", "λ"],
-        ).query("λ < 0.005")
+        ).query("λ <= 0.01")
         shown = pd.DataFrame(
             {
                 "trace (e-folds)": weak.balanced.map(lambda effect: with_interval(effect, 3)),
@@ -217,6 +217,23 @@ class TraceEffects:
         slopes = study_effects.slopes_across(studies, [*probes]).map(with_interval)
         names = [f"per e-fold of the {trace} trace" for trace in ("plain", "balanced")]
         return slopes.set_axis(names, axis=1).rename(probes).rename_axis("probe").reset_index()
+
+    @property
+    def wide_steps(self) -> dict[str, str]:
+        """What twice the width changes, from 32 to 64 (`next`) and from 64 to 128 (`further`): the
+        plain trace (e-folds), the accuracy of the paper's head (points), and that on `untrained`
+        networks.
+        """
+        small, middle, large = self.studies.by_width.values()
+        steps: dict[str, str] = {}
+        for step, (before, after) in {"next": (small, middle), "further": (middle, large)}.items():
+            leads = {
+                "trace": after.lead(before, "trace"),
+                "heads": after.lead(before, "heads"),
+                "untrained": after.lead(before, "heads", kind="untrained"),
+            }
+            steps |= {f"{step}_{name}": with_interval(lead) for name, lead in leads.items()}
+        return steps
 
     @property
     def trained_on(self) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.special import logit
 
 from ntpcompanion.experiments.same_loss.downstream import Plan, Result
 from ntpcompanion.experiments.same_loss.study_model import TaskReferences
@@ -182,9 +183,12 @@ class Study:
         column: str = "projected",
         strengths: Sequence[float] | None = None,
         trace: str = "balanced",
+        *,
+        odds: bool = False,
     ) -> Effect:
         """How many points an accuracy of the main task rises when a trace is multiplied by e, along
         arms of one seed, see `slope_within_seeds`; those at equal loss if no strengths are named.
+        With `odds` by how much its log-odds rise.
 
         Raises ValueError as `arm`, and for fewer than two strengths.
         """
@@ -196,8 +200,8 @@ class Study:
                 "`equal_share` allows more."
             )
         x = [np.log(self.arm(kind, s, trace).to_numpy()) for s in named]
-        y = [self.arm(kind, s, column).to_numpy() for s in named]
-        return slope_within_seeds(np.stack(x, 1), np.stack(y, 1))
+        y = np.stack([self.arm(kind, s, column).to_numpy() for s in named], 1)
+        return slope_within_seeds(np.stack(x, 1), logit(y / 100) if odds else y)
 
     def leverage(self, kind: str) -> dict[float, float]:
         """Which share of what decides a slope within seeds each arm at equal loss has: its squared

@@ -175,7 +175,8 @@ def least_dominating_diagonal(
     over ⟨A, X⟩ is 1 plus the gap. O(n² √n) an iteration. Raises `RuntimeError` where the gap stays
     above `tol`, and ValueError for a matrix that is not symmetric with a positive diagonal.
     """
-    n, scale = len(hessian), 2.0 ** np.frexp(np.diag(hessian).max())[1]  # it rounds nothing
+    n = len(hessian)
+    scale = 4.0 ** (np.frexp(np.diag(hessian).max())[1] // 2)  # neither it nor its root rounds
     hessian = hessian / scale
     # r (r + 1) > 2 n columns: enough that no local maximum is worse than the best (Boumal,
     # Voroninski and Bandeira 2016)

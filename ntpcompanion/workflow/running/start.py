@@ -2,6 +2,7 @@
 and rules that close all other places. What all runs of a command have in common.
 """
 
+import contextlib
 import json
 import os
 import shutil
@@ -141,6 +142,11 @@ def surroundings_of(project: Project) -> Surroundings:
     tool = [] if RUNNING in project.packages else running()
     code = [*tool, *(place for place in edited if place not in running())]
     models = [environment[name] for name in ("HF_HOME",) if name in environment]
+    for folder in models:
+        # the first model that a run converts is read from there: a place can be named to the
+        # system only if it exists
+        with contextlib.suppress(OSError):
+            os.makedirs(folder, exist_ok=True)
     named = [str(project.root / user_path(place)) for place in project.settings.readable]
     return Surroundings(environment, tuple(code), (*named, *models), _fonts(project))
 

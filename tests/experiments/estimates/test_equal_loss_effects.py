@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -80,6 +81,9 @@ def test_the_middle_disturbance_is_compared_with_the_trace():
 def test_what_is_forgotten_grows_as_a_root_of_the_trace():
     """Predicted ½ · 0.5 · 4 = 1 and 0.25, measured 6 and 3."""
     assert FOUND.forgetting.mean == pytest.approx(0.5)
+    # with equal learning: a fourth of the trace forgets half
+    assert FOUND.forgotten_per_nat[0.0].tolist() == pytest.approx([12.0, 12.0])
+    assert FOUND.flatter_forgetting.mean == pytest.approx(-np.log(2))
     assert FOUND.forgotten_times.to_dict() == pytest.approx({0.0: 6.0, 0.03: 12.0})
     assert FOUND.means.loc[0.0, "forgotten (nats)"] == pytest.approx(6.0)
     assert FOUND.mean_table.network.tolist() == ["no penalty", "flatter"]

@@ -3,6 +3,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import expit
 
 from ntpcompanion.experiments.estimates.real_downstream_effects import (
     ACCURACIES,
@@ -108,6 +109,9 @@ def test_planted_effects_come_out(effects):
     assert effects.wider("trace").mean == pytest.approx(-np.log(2), abs=1e-9)
     assert effects.slope("tuned").mean == pytest.approx(0, abs=1e-9)
     assert effects.slope("full", trace="median").mean == pytest.approx(-6, abs=1e-9)
+    assert effects.slope("full", effects.ends).mean == pytest.approx(-3, abs=1e-9)
+    odds = effects.traces.assign(full=100 * expit(0.5 * np.log(effects.traces.function)))
+    assert effects.slope("full", odds, odds=True).mean == pytest.approx(0.5)
     # after the same steps the flatter networks also have 1.3 times the excess
     x, y = np.array([-0.4, 0.0, 0.6]), np.array([1.2 - 2 * np.log2(1.3), 0.0, -1.8])
     line = np.polynomial.Polynomial.fit(x, y, 1).convert().coef[1]

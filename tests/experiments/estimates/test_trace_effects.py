@@ -83,11 +83,23 @@ def test_a_larger_loss_alone_costs_points_for_each_per_cent():
 
 
 def test_slopes_across_widths_are_named_in_words():
-    widths = [study_of(*rows("saturated", 0.0, 0.008, np.exp(k), -3.0 * k)) for k in range(3)]
+    arms = (("saturated", 3.0), ("untrained", 2.0))
+    widths = [
+        study_of(
+            *(one for arm, lost in arms for one in rows(arm, 0.0, 0.008, np.exp(k), -lost * k))
+        )
+        for k in range(3)
+    ]
+    for own in widths:
+        own.table["heads"] = own.table.projected
     first, *wider = widths
     found = effects.TraceEffects(RecordedStudies(first, STUDY, *wider, *[STUDY] * 4))
     (row,) = found.wide_slopes({"full": "all features"}).to_numpy().tolist()
     assert row == ["all features", *["−3.00 [−3.00, −3.00]"] * 2]
+    steps = found.wide_steps
+    assert steps["next_trace"] == steps["further_trace"] == "+1.00 [+1.00, +1.00]"
+    assert steps["further_heads"] == "−3.00 [−3.00, −3.00]"
+    assert steps["next_untrained"] == "−2.00 [−2.00, −2.00]"
 
 
 def test_what_the_function_keeps_of_the_traces():
@@ -98,7 +110,7 @@ def test_what_the_function_keeps_of_the_traces():
     found = FunctionEffects({"8 states": own})
     summary = found.summary.loc["8 states"]
     assert [summary.grew, summary.left, summary.span] == pytest.approx([1.0, 0.5, 2.0])
-    assert found.excess_of_sharpest == pytest.approx(100 * 1e-4 / 0.8)
+    assert found.excess_of_sharpest == pytest.approx((100 * 1e-4 / 0.8,) * 2)
     assert found.change_table.weight.tolist() == ["-0.01", "0.01", "0.03"]
     assert found.slope_table.columns[1] == "64 columns"
     assert found.planes["8 states"].log_trace.abs().max() == pytest.approx(1.5)

@@ -76,6 +76,10 @@ def test_effects_on_traces_and_slopes_recover_what_was_put_in():
     means = effects.map(lambda effect: effect.mean)
     np.testing.assert_allclose(means, [[1.0, 1.0], [-1.0, -1.0]])
     assert STUDY.slope("penalty", "projected", [-0.1, 0.0, 0.1]).mean == pytest.approx(1.0)
+    odds = STUDY.slope("penalty", "projected", [-0.1, 0.1], odds=True)
+    ends = [STUDY.arm("penalty", weight, "projected") / 100 for weight in (-0.1, 0.1)]
+    log_odds = [np.log(accuracy / (1 - accuracy)) for accuracy in ends]
+    assert odds.mean == pytest.approx((log_odds[0] - log_odds[1]).mean() / 2)
     with pytest.raises(ValueError, match="`strengths` must hold at least two, for a slope, got 1"):
         STUDY.slope("penalty", strengths=[0.0])
 

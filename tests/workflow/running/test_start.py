@@ -1,5 +1,6 @@
 """How a process of a run begins: each in a process of its own."""
 
+import dataclasses
 import json
 import os
 import subprocess
@@ -11,7 +12,7 @@ import pytest
 from ntpcompanion.workflow.base import tracing
 from ntpcompanion.workflow.base.environment import OF_THE_MACHINE
 from ntpcompanion.workflow.running import confine
-from ntpcompanion.workflow.running.start import SYSTEM, Start, interpreter, others
+from ntpcompanion.workflow.running.start import SYSTEM, Start, interpreter, others, surroundings_of
 
 LINUX = pytest.mark.skipif(sys.platform != "linux", reason="only Linux closes what lies elsewhere")
 
@@ -107,6 +108,14 @@ def test_where_the_system_cannot_close_places_the_program_runs_all_the_same(monk
     assert confine.read_only_below(["/usr"]) is False
     monkeypatch.setattr(confine.sys, "platform", "darwin")
     assert confine.read_only_below(["/usr"]) is False
+
+
+def test_the_folder_of_models_is_there_before_a_run_that_may_fill_it(toy, tmp_path, monkeypatch):
+    settings = dataclasses.replace(toy.project.settings, environment=("HF_HOME",))
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "cache" / "models"))
+    around = surroundings_of(dataclasses.replace(toy.project, settings=settings))
+    assert str(tmp_path / "cache" / "models") in around.readable
+    assert (tmp_path / "cache" / "models").is_dir(), "a rule can only name what exists"
 
 
 def test_code_outside_is_what_neither_the_project_nor_an_installer_brought(tmp_path):
