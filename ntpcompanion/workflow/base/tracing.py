@@ -68,9 +68,9 @@ def record_reads(belongs: Callable[[str], bool], log: str) -> None:
 class Recorder:
     """An audit hook of Python that writes what it learns to the file with the descriptor `target`.
 
-    Lines are `["read", path, SHA-256]`, `["written", path]`, `["listed", path, SHA-256 of the
-    names]`, `["absent", path]` for a relative path that does not exist, `["module", name]` for the
-    first part of an imported name, and `["measured", claim]`.
+    Lines are `["read", path, SHA-256]`, `["written", path]` of a file or a new folder, `["listed",
+    path, SHA-256 of the names]`, `["absent", path]` for a relative path that does not exist,
+    `["module", name]` for the first part of an imported name, and `["measured", claim]`.
     """
 
     def __init__(self, belongs: Callable[[str], bool], target: int) -> None:
@@ -95,6 +95,11 @@ class Recorder:
 
     def _renamed(self, source: object, target: Any, *_: object) -> None:
         self._file(target, written=True)
+
+    def _made(self, folder: Any, *_: object) -> None:
+        # the event comes before the act: what is there already was made by somebody else
+        if not os.path.lexists(folder):
+            self._file(folder, written=True)
 
     def _connected(self, database: Any) -> None:
         self._file(database, written=False)
@@ -147,6 +152,7 @@ class Recorder:
 EVENTS: dict[str, Callable[..., None]] = {
     "open": Recorder._opened,
     "os.rename": Recorder._renamed,
+    "os.mkdir": Recorder._made,
     "sqlite3.connect": Recorder._connected,
     "os.listdir": Recorder._listed,
     "os.scandir": Recorder._listed,

@@ -136,6 +136,7 @@ def test_databases_folders_packages_and_measurements_are_written_down(inside, tm
     (inside.folder / "many").mkdir()
     inside(
         "import os, sqlite3, numpy\nsqlite3.connect('base'), sqlite3.connect(':memory:')\n"
+        "os.makedirs('many', exist_ok=True), os.makedirs('own'), os.listdir('own')\n"
         "os.listdir('many'), list(os.scandir('many')), os.listdir(sys.path[0])\n"
         "from ntpcompanion.workflow.claims.measure import measure\nmeasure('toy.half', 1)\n"
         "try:\n    open('not/there')\nexcept OSError:\n    pass"
@@ -144,7 +145,7 @@ def test_databases_folders_packages_and_measurements_are_written_down(inside, tm
     assert found.read == {
         str(inside.folder / "base"): [sha256("")],
         str(inside.folder / "many"): [sha256("")],
-    }
+    }, "what it has made itself is no input"
     assert found.absent == {"not/there"}
     assert {"numpy", "ntpcompanion"} <= found.modules
     assert found.measured == ("toy.half",)
