@@ -13,7 +13,6 @@ from ntpcompanion.checks import Between, Shape, checked, need
 from ntpcompanion.plots.drawing.labels import label_line
 from ntpcompanion.plots.drawing.plot_arguments import Colour, Marker, Series, check_frame
 from ntpcompanion.plots.drawing.style import CONTRAST, FURTHER, MEASUREMENT, THEORY
-from ntpcompanion.plots.drawing.tables import MINUS
 from ntpcompanion.validation import as_array
 
 # Colours of the lines of one panel, in order.
@@ -73,7 +72,9 @@ def set_ticks(
     for axis, values in ((ax.xaxis, x), (ax.yaxis, y)):
         if values is not None:
             places = as_array("ticks", values)
-            axis.set_ticks(places, [f"{place:g}".replace("-", MINUS) for place in places])
+            axis.set_ticks(
+                places, [f"{place:g}".replace("-", "\N{MINUS SIGN}") for place in places]
+            )
     ax.minorticks_off()
 
 
