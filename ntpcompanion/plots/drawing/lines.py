@@ -72,7 +72,8 @@ def set_ticks(
     for axis, values in ((ax.xaxis, x), (ax.yaxis, y)):
         if values is not None:
             places = as_array("ticks", values)
-            axis.set_ticks(
+            texts = [f"{place:g}".replace("-", "\N{MINUS SIGN}") for place in places]
+            axis.set_ticks(places, texts)
                 places, [f"{place:g}".replace("-", "\N{MINUS SIGN}") for place in places]
             )
     ax.minorticks_off()
