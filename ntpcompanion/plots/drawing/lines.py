@@ -74,8 +74,6 @@ def set_ticks(
             places = as_array("ticks", values)
             texts = [f"{place:g}".replace("-", "\N{MINUS SIGN}") for place in places]
             axis.set_ticks(places, texts)
-                places, [f"{place:g}".replace("-", "\N{MINUS SIGN}") for place in places]
-            )
     ax.minorticks_off()
 
 
