@@ -34,7 +34,7 @@ CASES = (
     Case("", NONE, 1.0, "8 states", "continued", "few_shot"),
     Case("", NONE, 1.0, "6 states", "continued"),
     Case("width 64, all features", 4.5, NONE, "width 64", "", "full", None, "8 states"),
-    Case("width 128, all features", 4.5, 0.41, "width 128", "", "full", None, "width 64"),
+    Case("width 128, all features", 4.5, NONE, "width 128", "", "full", None, "width 64"),
     Case("adversary (Table 1, B)", -6.9, -1.38, "8 states", "adversarial"),
     Case("", NONE, -1.38, "8 states", "adversarial", "full"),
     Case("", NONE, -1.38, "8 states", "adversarial", "few_shot"),
@@ -52,7 +52,7 @@ CASES = (
     Case("", -9.5, -1.9, "12 states", "lookup"),
     Case("lookup table, control", NONE, -1.9, "8 states", "lookup", position=CONTROL),
     Case("", NONE, NONE, "8 states", "lookup", "full", CONTROL),
-    Case("lookup table, grammar (A)", -18.7, -3.74, "grammar", "lookup"),
+    Case("lookup table, grammar (A)", -18.7, NONE, "grammar", "lookup"),
 )
 PROBES = {"projected": "64 columns", "full": "all columns", "few_shot": "400 examples"}
 PROBES |= {"heads": "the paper's", "tuned": "fine-tuned"}
