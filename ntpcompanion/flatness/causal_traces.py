@@ -8,7 +8,12 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.functional import cross_entropy
 
+from ntpcompanion.checks import checked, need
 
+TWO_TOKENS = need("rows", "rows.shape[0] > 0 and rows.shape[1] > 1", "have rows of two tokens")
+
+
+@checked(TWO_TOKENS)
 def fisher_squares(
     model: nn.Module, rows: Int[Tensor, "n t"], generator: torch.Generator
 ) -> dict[str, Tensor]:
@@ -16,7 +21,9 @@ def fisher_squares(
     mean: the average over beginnings x of the rows of E (∇ log f(v | x))², with v drawn from f.
 
     Scores of tokens that are drawn given the text are uncorrelated, so that the square of the
-    gradient of their sum over a row has the right mean: one backward pass for each row.
+    gradient of their sum over a row has the right mean: one backward pass for each row. The model
+    must be in evaluation mode, its parameters in float32 or longer, as squares are added in their
+    type. Raises ValueError for no rows, and rows of one token.
     """
     named = dict(model.named_parameters())
     squares = {name: torch.zeros_like(parameter) for name, parameter in named.items()}
@@ -29,12 +36,14 @@ def fisher_squares(
     return squares
 
 
+@checked(TWO_TOKENS)
 def hessian_forms(
     model: nn.Module, rows: Int[Tensor, "n t"], generator: torch.Generator
 ) -> list[dict[str, float]]:
     """For each row of text zᵀ H z by parameter, where H is the Hessian of the mean negative
     log-probability of the tokens that follow there, and z are random signs: its mean is the trace
-    of that parameter's block.
+    of that parameter's block. The model must be in evaluation mode and on a CPU. Raises ValueError
+    for no rows, and rows of one token.
     """
     named = dict(model.named_parameters())
     forms = []

@@ -9,6 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, einsum, nn
 
+from ntpcompanion.checks import checked, need
+
 SWEEPS = 2000
 TOLERANCE = 1e-6  # of the gradient of the trace in the logarithms of the scales, over the trace
 _ATTENTION, _MLP = "self_attn", "mlp"
@@ -123,6 +125,13 @@ class BalancedLlama:
     rescaling: Rescaling
 
 
+@checked(
+    need(
+        "squares",
+        "all(bool((0 <= each).all() and each.isfinite().all()) for each in squares.values())",
+        "be finite and not negative",
+    )
+)
 def balanced_llama(squares: Parameters, heads: int, groups: int) -> BalancedLlama:
     """The minimum over all `Rescaling` of Σ g² / f², where g² are squared gradients by parameter
     and f is its factor: each factor in turn takes its best value, at which the terms that fall as
@@ -133,7 +142,7 @@ def balanced_llama(squares: Parameters, heads: int, groups: int) -> BalancedLlam
     squares
         squared gradients, or their means, in the shapes of the parameters of the model, by name.
     heads, groups
-        heads of queries, and of keys and values.
+        heads of queries, and of keys and values, of that model: shapes do not tell them.
 
     Returns
     -------
@@ -143,7 +152,8 @@ def balanced_llama(squares: Parameters, heads: int, groups: int) -> BalancedLlam
     Raises
     ------
     ValueError
-        parameters of another architecture, a part of the model without gradients.
+        parameters of another architecture, squares that are negative or not finite, a part of the
+        model without gradients.
     """
     sums = _summed(squares, heads, groups)
     scales = Rescaling(*(torch.ones_like(sums[part]) for part in _SHAPES))

@@ -86,7 +86,8 @@ class ConditionalModel:
 
     def loss(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
         """L(θ) = −E log f_θ(v | x), the population cross-entropy in nats."""
-        return -(self.joint * self.log_probabilities(theta)).sum((-2, -1))
+        log_p = self.log_probabilities(theta)
+        return -torch.where(self.joint > 0, self.joint * log_p, 0.0).sum((-2, -1))
 
     def excess(self, theta: Float[Tensor, "*replicas d"]) -> Float[Tensor, "*replicas"]:
         """L(θ) minus its floor: E_x KL(Pr ‖ f_θ) in nats, a sum of terms that are not negative:

@@ -15,7 +15,7 @@ from torch import Tensor
 from ntpcompanion.checks import Is, Positive, Probability, Range, Size, checked, need
 from ntpcompanion.flatness.manifold import nearest_minimizer
 from ntpcompanion.flatness.model import ConditionalModel
-from ntpcompanion.validation import as_shaped
+from ntpcompanion.validation import as_shaped, check_probabilities
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +106,9 @@ def softmax_product(distribution: Sequence[Positive], a: Sequence[NotZero]) -> T
     Raises ValueError unless the distribution is positive with sum one, and a finite, without zeros
     and as long.
     """
-    probabilities = torch.tensor(as_shaped("distribution", distribution, (None,)))[None]
+    entries = as_shaped("distribution", distribution, (None,))
+    check_probabilities("distribution", entries, entries.sum())
+    probabilities = torch.tensor(entries)[None]
     factors = torch.tensor(as_shaped("a", a, probabilities.shape[1:]))
 
     def logits(theta: Tensor) -> Tensor:
@@ -117,7 +119,13 @@ def softmax_product(distribution: Sequence[Positive], a: Sequence[NotZero]) -> T
     return ToyModel(model, torch.cat([factors, probabilities[0].log() / factors]))
 
 
-@checked
+@checked(
+    need(
+        "probability",
+        "len({*probability.shape}) == 1",
+        "have an axis for each word of a sentence, of the length of the vocabulary",
+    )
+)
 def masked_network(
     rng: np.random.Generator, probability: Float[Tensor, "*words"], *, width: Size = 16
 ) -> ToyModel:
@@ -126,7 +134,9 @@ def masked_network(
     from random parameters. Raises ValueError for a width below 1 or no positive probabilities of
     sum 1, RuntimeError for no minimizer: make `width` larger.
     """
-    inputs, distributions, weight = _masked_conditionals(probability.double().numpy())
+    entries = probability.detach().double().numpy()
+    check_probabilities("probability", entries.ravel(), entries.sum())
+    inputs, distributions, weight = _masked_conditionals(entries)
     vocab, length = probability.shape[0], probability.ndim
     size = inputs.shape[1]
     sizes = [width * size, width, vocab * width, vocab]

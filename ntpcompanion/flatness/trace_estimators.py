@@ -202,8 +202,8 @@ def fisher_trace(
     generator
         draws the labels.
     chunk_size
-        so many of the n k gradients are in memory at once; None: those of 128 inputs on a CPU,
-        whose caches hold no more, else all.
+        so many of the n k gradients are in memory at once, at least those of one input; None: those
+        of 128 inputs on a CPU, whose caches hold no more, else all.
 
     Returns
     -------

@@ -40,6 +40,13 @@ def test_squares_of_rows_are_averages_over_their_tokens():
         assert torch.allclose(square, (apart[0][name] + apart[1][name]) / 2)
 
 
+@pytest.mark.parametrize("trace", [fisher_squares, hessian_forms])
+@pytest.mark.parametrize("shape", [(0, 3), (2, 1)])
+def test_rows_without_a_second_token_are_named(trace, shape):
+    with pytest.raises(ValueError, match="`rows` must"):
+        trace(small_llama(num_hidden_layers=1), torch.zeros(shape, dtype=torch.long), seeded(0))
+
+
 def test_forms_are_those_of_the_whole_hessian():
     model, row = small_llama(num_hidden_layers=1), texts(1)[0]
     flat = FlatModule(model.model)

@@ -83,6 +83,13 @@ def test_a_part_without_gradients_has_no_minimum(squares):
         balanced_llama(squares | {name: torch.zeros_like(squares[name])}, HEADS, GROUPS)
 
 
+@pytest.mark.parametrize("number", [-1.0, np.nan])
+def test_what_is_no_square_is_named(squares, number):
+    name = "model.layers.1.mlp.up_proj.weight"
+    with pytest.raises(ValueError, match="`squares` must be finite and not negative"):
+        balanced_llama(squares | {name: number * torch.ones_like(squares[name])}, HEADS, GROUPS)
+
+
 def test_another_architecture_is_named():
     model = small_llama(tie_word_embeddings=False)
     with pytest.raises(ValueError, match=r"output matrix is its embedding; \['lm_head.weight'\]"):

@@ -1,3 +1,5 @@
+import math
+
 import pytest
 import torch
 
@@ -53,6 +55,13 @@ def test_loss_excess_and_residual_are_their_definitions():
     assert torch.allclose(model.loss(theta), loss, rtol=1e-12)
     assert torch.allclose(model.excess(theta), loss - entropy, rtol=1e-10)
     assert torch.allclose(model.residual(theta), (f - TRUE).abs().amax((1, 2)), rtol=1e-12)
+
+
+def test_what_has_no_probability_adds_no_loss():
+    model = free(torch.tensor([[0.5, 0.5, 0.0]] * 2, dtype=torch.float64))
+    theta = torch.tensor([0.0, 0.0, -torch.inf] * 2, dtype=torch.float64)
+    assert float(model.loss(theta)) == pytest.approx(math.log(2))
+    assert float(model.excess(theta)) == pytest.approx(0, abs=1e-15)
 
 
 def test_a_small_excess_keeps_its_digits():

@@ -8,6 +8,7 @@ from ntpcompanion.flatness.toy_models import (
     bernoulli,
     imbalance,
     linear_product,
+    masked_network,
     softmax_product,
     sparse_linear,
 )
@@ -95,10 +96,15 @@ def test_the_sparse_bed_has_supports_of_its_size_and_no_minimizer():
             lambda: softmax_product([0.5, 0.5, 0.0], [1.0] * 3),
             "`distribution`",
         ),
-        (lambda: softmax_product([0.5, 0.6], [1.0] * 2), r"`distributions` row 0 sums to 1\.1"),
+        (lambda: softmax_product([0.5, 0.6], [1.0] * 2), r"`distribution` sums to 1\.1"),
         (
             lambda: softmax_product([0.5, 0.5], [1.0, 0.0]),
             "`a`",
+        ),
+        (lambda: masked_network(rng(), torch.full((2, 2), 0.125)), r"`probability` sums to 0\.5"),
+        (
+            lambda: masked_network(rng(), torch.full((3, 2), 1 / 6)),
+            "`probability` must have an axis",
         ),
         (
             lambda: sparse_linear(rng(), support_size=4),

@@ -131,8 +131,8 @@ class EqualLossEffects:
 
     @property
     def forgotten_per_nat(self) -> pd.DataFrame:
-        """Nats that are forgotten for each nat that is learned: a row for each seed, a column for
-        each weight.
+        """Nats that are forgotten for each nat that is learned, with a row for each seed and a
+        column for each weight.
         """
         rates = self.networks.assign(rate=self.networks.forgotten / self.networks.learned)
         return rates.pivot(index="seed", columns="weight", values="rate")

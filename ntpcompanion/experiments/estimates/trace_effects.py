@@ -220,8 +220,8 @@ class TraceEffects:
 
     @property
     def wide_steps(self) -> dict[str, str]:
-        """What twice the width changes, from 32 to 64 (`next`) and from 64 to 128 (`further`): the
-        plain trace (e-folds), the accuracy of the paper's head (points), and that on `untrained`
+        """What the width changes from 32 to 64 (`next`) and from 64 to 128 (`further`) in the plain
+        trace (e-folds), in the accuracy of the paper's head (points), and in that on `untrained`
         networks.
         """
         small, middle, large = self.studies.by_width.values()

@@ -60,9 +60,11 @@ class PCFG:
     Cost for B sentences of n words: an inside pass takes O(B n² S³ + B n³ S²) time and about 16 B
     (n² S + n S²) bytes; masked conditionals take an outside pass more (the derivative of the inside
     pass) and as many bytes again, plus 8 B n V. Every span keeps its own scale, so that long
-    sentences do not underflow; a symbol that is 1e300 times less likely than the best one over the
-    same span counts as impossible there. Source: Lari and Young 1990 (inside–outside); Liu et al.
-    2023, sections 3.2 and A.2.
+    sentences do not underflow; but a rule whose two parts together are 1e300 times less likely than
+    the best ones over their spans counts as impossible, and masked conditionals and posteriors lose
+    parts that weigh e³⁰⁰ times as much as the span itself, which symbols that exclude each other
+    can have from some 40 words on. Source: Lari and Young 1990 (inside–outside); Liu et al. 2023,
+    sections 3.2 and A.2.
 
     Examples
     --------

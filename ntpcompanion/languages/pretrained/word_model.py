@@ -92,7 +92,8 @@ class WordModel:
         Parameters
         ----------
         past
-            the keys and values of what stands before the inputs; None if they start with bos, after
+            the keys and values of what stands before the inputs, to which those of the inputs are
+            added in place: copy it to read on from it twice. None if they start with bos, after
             which the end is impossible.
 
         Raises

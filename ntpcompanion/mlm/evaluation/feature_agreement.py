@@ -36,13 +36,17 @@ def canonical_correlations(
     return torch.linalg.svdvals(bases[0].T @ bases[1]).clamp_max(1.0)
 
 
-@checked
+@checked(
+    need("first", "len(first) > first.shape[1]", "have more rows than there are columns"),
+    need("second", "bool((second != second[0]).any())", "not be the same in all rows"),
+)
 def explained_variance(
     first: Annotated[Float[Tensor, "n d"], Finite], second: Annotated[Float[Tensor, "n k"], Finite]
 ) -> float:
     """R², the fraction of the variance of the second features that an affine map of the first
-    explains; directions of large variance count most. Raises ValueError for other shapes, or what
-    is not finite.
+    explains; directions of large variance count most; of n independent rows about d/n is chance.
+    Raises ValueError for other shapes, fewer rows than columns of the first, second features that
+    are the same in all rows, or what is not finite.
     """
     basis, target = _orthonormal(first, 1e-6), second.double() - second.double().mean(0)
     return float((basis.T @ target).square().sum() / target.square().sum())
@@ -69,13 +73,18 @@ class LogitAgreement:
         return 1 - self.unexplained / self.total
 
     def at_least(self, first_kl: float, second_kl: float) -> float:
-        """`explained` as the two distances from Pr alone bound it, to second order in them."""
+        """`explained` as the two distances from Pr alone, at least 0, bound it, to second order in
+        them.
+        """
         return 1 - 2 * (first_kl**0.5 + second_kl**0.5) ** 2 / self.total
 
 
-@checked
+@checked(
+    need("true", "len(true) > 1", "have at least two rows"),
+    need("true", "bool((true.sum(1) - 1).abs().max() < 1e-4)", "have rows of sum one"),
+)
 def logit_agreement(
-    true: Float[Tensor, "n words"],
+    true: Annotated[Float[Tensor, "n words"], Finite],
     first: Annotated[Float[Tensor, "n words"], Finite],
     second: Annotated[Float[Tensor, "n words"], Finite],
 ) -> LogitAgreement:

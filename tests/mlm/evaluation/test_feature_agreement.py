@@ -70,3 +70,13 @@ def test_the_two_losses_bound_what_is_unexplained_and_only_with_the_weights_of_t
 def test_too_few_rows_are_named():
     with pytest.raises(ValueError, match="`first` must have more rows than there are columns"):
         canonical_correlations(normal(20, 20), normal(20, 3))
+    with pytest.raises(ValueError, match="`first` must have more rows than there are columns"):
+        explained_variance(normal(5, 10), normal(5, 3))
+    with pytest.raises(ValueError, match="`second` must not be the same in all rows"):
+        explained_variance(normal(5, 2), torch.ones(5, 3))
+
+
+def test_weights_that_are_no_probabilities_are_named():
+    for true, words in ((7 * torch.ones(5, 3), "rows of sum one"), (torch.ones(1, 1), "two rows")):
+        with pytest.raises(ValueError, match=f"`true` must have .*{words}"):
+            logit_agreement(true, torch.zeros(true.shape), torch.zeros(true.shape))
