@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from ntpcompanion.experiments import experiment
 from ntpcompanion.experiments.adam.adam_limit import (
@@ -37,6 +37,14 @@ class Plan(experiment.Plan):
     support_size: Annotated[int, Field(ge=2, description="S_j of every context, tokens")]
     steps: Annotated[int, Field(ge=3000, description="of each run")]
     seed: Annotated[int, Field(ge=0, description="of the table and the start")]
+
+    @model_validator(mode="after")
+    def _embeddings_are_independent(self) -> "Plan":
+        if self.dim < self.num_contexts:
+            raise ValueError(
+                f"`dim` must be at least `num_contexts` = {self.num_contexts}, got {self.dim}."
+            )
+        return self
 
 
 class PlaneRun(experiment.Result):

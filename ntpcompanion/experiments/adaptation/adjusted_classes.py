@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, model_validator
 from scipy.special import log_softmax
 from sklearn.linear_model import LogisticRegression
 
@@ -15,7 +15,8 @@ from ntpcompanion.experiments.result_table import table_of
 from ntpcompanion.randomness import stream
 from ntpcompanion.statistics.effects import Effect, paired_effect
 
-RIDGES = (1e-4, 1e-3, 1e-2)  # of the free adjustment, chosen by the other half of the sample
+RIDGES = (1e-4, 1e-3, 1e-2)  # of the free adjustment
+FOLDS = 5  # of the cross-validation that chooses one
 
 
 class Plan(experiment.Plan):
@@ -32,11 +33,17 @@ class Plan(experiment.Plan):
     ridge: Annotated[float, Field(gt=0, description="of the decoder")] = 1e-3
     validation: Annotated[
         tuple[Annotated[int, Field(ge=2)], ...],
-        Field(min_length=1, description="examples of each class"),
+        Field(min_length=1, description="examples of each class, no two alike"),
     ] = (5, 20, 100, 500)
     tested: Annotated[int, Field(ge=1, description="new examples of each class")] = 200
     seeds: Annotated[int, Field(ge=2, description="draws of classes and samples")]
     seed: Annotated[int, Field(ge=0, description="of the first")]
+
+    @model_validator(mode="after")
+    def _sizes_differ(self) -> "Plan":
+        if len({*self.validation}) < len(self.validation):
+            raise ValueError(f"`validation` must not repeat a size, got {list(self.validation)}.")
+        return self
 
 
 class Errors(experiment.Result):
@@ -50,7 +57,7 @@ class Errors(experiment.Result):
     map: Annotated[float, Field(description="map from log n_k and log σ_k")]
     shuffled: Annotated[float, Field(description="the same with attributes of other classes")]
     free: Annotated[float, Field(description="a number for each class")]
-    shrunk: Annotated[float, Field(description="the same with a ridge, chosen on the sample")]
+    shrunk: Annotated[float, Field(description="with a ridge, chosen by cross-validation")]
     weight_size: Annotated[float, Field(description="w of log n_k in the map over its scale")]
     weight_noise: Annotated[float, Field(description="w of log σ_k in the map over its scale")]
 
@@ -161,15 +168,18 @@ def _attributes(inputs: np.ndarray, labels: np.ndarray, sizes: np.ndarray) -> np
 
 
 def _chosen_ridge(logits: np.ndarray, labels: np.ndarray) -> float:
-    """The ridge whose fit to one half of the sample has the least loss on the other."""
-    first = np.arange(len(labels)) % 2 == 0
+    """The ridge of the least loss by cross-validation: fits leave out a fifth of the sample each,
+    of every class alike, or one example of each class if there are fewer.
+    """
+    folds = pd.Series(labels).groupby(labels).cumcount().to_numpy() % FOLDS
     losses = [
-        sum(_validated(logits, labels, half, ridge) for half in (first, ~first)) for ridge in RIDGES
+        sum(_validated(logits, labels, folds != fold, ridge) for fold in set(folds))
+        for ridge in RIDGES
     ]
     return RIDGES[int(np.argmin(losses))]
 
 
-def _validated(logits: np.ndarray, labels: np.ndarray, half: np.ndarray, ridge: float) -> float:
+def _validated(logits: np.ndarray, labels: np.ndarray, fitted: np.ndarray, ridge: float) -> float:
     each = np.eye(logits.shape[1])
-    rest = fit_adjustment(logits[half], labels[half], each, ridge).apply(logits[~half])
-    return float(-log_softmax(rest, axis=1)[np.arange(len(rest)), labels[~half]].sum())
+    rest = fit_adjustment(logits[fitted], labels[fitted], each, ridge).apply(logits[~fitted])
+    return float(-log_softmax(rest, axis=1)[np.arange(len(rest)), labels[~fitted]].sum())

@@ -97,7 +97,7 @@ def run(plan: Plan) -> Result:
         rng = stream(plan.seed, f"embeddings {draw}")
         embeddings = rng.standard_normal((m, m))
         for ratio in plan.ratios:
-            d = int(np.ceil(ratio * m))
+            d = int(np.ceil(round(ratio * m, 9)))  # 0.55 · 100 is no more than 55
             table = ContextTable(embeddings[:, :d], counts.distributions, counts.frequency)
             floors.append(_floor(table, draw, ratio, plan.steps))
     return Result(contexts=m, entropy=table.entropy, floors=tuple(floors), text_sha256=sha256)

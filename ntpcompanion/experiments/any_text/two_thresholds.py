@@ -22,7 +22,7 @@ from ntpcompanion.statistics.effects import Effect, mean_effect, paired_effect
 class Plan(experiment.Plan):
     """Random tables of several numbers of contexts.
 
-    `support_sizes` lie below `vocab_size`; `num_contexts` increases.
+    `support_sizes` lie below `vocab_size` and differ; `num_contexts` increases.
     """
 
     vocab_size: Annotated[int, Field(ge=3, description="V, tokens")]
@@ -44,6 +44,8 @@ class Plan(experiment.Plan):
                 f"`support_sizes` must lie in 1 … {self.vocab_size - 1} (`vocab_size` − 1), got "
                 f"{list(self.support_sizes)}."
             )
+        if len({*self.support_sizes}) < len(self.support_sizes):
+            raise ValueError(f"`support_sizes` must differ, got {list(self.support_sizes)}.")
         if list(self.num_contexts) != sorted(set(self.num_contexts)):
             raise ValueError(f"`num_contexts` must increase, got {list(self.num_contexts)}.")
         return self

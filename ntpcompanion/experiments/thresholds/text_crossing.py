@@ -14,6 +14,7 @@ from ntpcompanion.linear.thresholds.crossing import separability_crossing
 from ntpcompanion.randomness import stream
 from ntpcompanion.recorded import Run
 from ntpcompanion.statistics.effects import Effect, estimate
+from ntpcompanion.validation import require
 
 INPUTS = ("text",)  # fields of a plan that name files
 
@@ -127,13 +128,18 @@ def lengths_table(tasks: Sequence[Run[Plan, Result]]) -> pd.DataFrame:
 
 
 def length_slope(tasks: Sequence[Run[Plan, Result]]) -> Effect:
-    """By how much d/m falls for each doubling of the text: least squares for each seed, whose
-    scatter is joined with what is undecided.
+    """By how much d/m rises for each doubling of the text: least squares for each seed, whose
+    scatter is joined with what is undecided. Raises ValueError unless there is a run for each of
+    two seeds or more and two lengths or more.
     """
     keys = [(task.plan.seed, task.plan.num_words) for task in tasks]
     index = pd.MultiIndex.from_tuples(keys, names=["seed", "words"])
     ratios = pd.Series([task.result.ratio for task in tasks], index).unstack()
     widths = pd.Series([task.result.half_width for task in tasks], index).unstack()
+    require(
+        min(ratios.shape) > 1 and not ratios.isna().any(axis=None),
+        "`tasks` must hold a run of each seed at each number of words, of at least two each.",
+    )
     doublings = np.log2(ratios.columns.to_numpy(float))
     doublings -= doublings.mean()
     weights = doublings / (doublings**2).sum()

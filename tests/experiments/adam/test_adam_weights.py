@@ -24,3 +24,8 @@ def test_weights_are_nearly_those_predicted(found):
     measured, predicted = np.log(found.measured), np.log(found.predicted)
     assert np.corrcoef(measured, predicted)[0, 1] > 0.8
     assert found.ratios == pytest.approx([1] * 6, abs=0.3)
+
+
+def test_embeddings_are_independent():
+    with pytest.raises(ValueError, match="`dim` must be at least `num_contexts` = 4, got 3"):
+        adam_weights.Plan.from_json(RIGHT | {"dim": 3})

@@ -60,3 +60,8 @@ def test_phases_and_windows_count_tables(found):
     assert found.window(3, 8).mean == pytest.approx(wide.window.mean())
     narrow = table[(table.support_size == 3) & (table.contexts == 5)]
     assert found.change(3).mean == pytest.approx(wide.window.mean() - narrow.window.mean())
+
+
+def test_a_size_that_comes_twice_is_refused():
+    with pytest.raises(ValueError, match=r"`support_sizes` must differ, got .2, 2"):
+        two_thresholds.Plan.from_json(RIGHT | {"support_sizes": [2, 2]})

@@ -23,6 +23,12 @@ def test_wide_explanations_of_coins_are_one_line_for_all(found):
     assert one.twice == pytest.approx((2 - 2 * fidelity) * 80**0.5, abs=0.2)
 
 
+def test_sizes_rise():
+    for sizes in ([20, 20, 40], [40, 20]):
+        with pytest.raises(ValueError, match="`sizes` must rise"):
+            explanation_bounds.Plan.from_json(RIGHT | {"sizes": sizes})
+
+
 def test_ratios_are_read_by_sample_size_and_width(found):
     ratios = [one.ratio for one in found.known]
     largest = [max(ratios[8 * i : 8 * i + 8]) for i in range(3)]
@@ -31,6 +37,7 @@ def test_ratios_are_read_by_sample_size_and_width(found):
     narrow = np.log(np.maximum(np.array(ratios).reshape(3, 2, 4)[..., 0], 1e-6))
     slopes = (narrow[:, 1] - narrow[:, 0]) / np.log(4)
     assert found.narrow_slope.mean == pytest.approx(slopes.mean())
+    assert found.worst_twice == max(one.twice for one in found.coins)
     assert found.twice_constant.mean == pytest.approx(
         np.mean([max(one.twice for one in found.coins if one.sample == i) for i in range(3)])
     )

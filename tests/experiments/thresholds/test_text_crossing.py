@@ -96,6 +96,9 @@ def test_recorded_crossings_are_rows_and_have_a_slope_over_doublings():
     # the weights of the three texts are −1/2, 0 and 1/2, and each crossing is known to 0.005
     assert (slope.mean, slope.replicates) == (pytest.approx(0.15), 2)
     assert slope.stderr == pytest.approx(np.hypot(0.05, 0.005))
+    for some in (tasks[:-1], tasks[::2], tasks[:2]):  # one of them, a seed, two lengths missing
+        with pytest.raises(ValueError, match="`tasks` must hold a run of each seed at each number"):
+            length_slope(some)
     table = lengths_table(tasks)
     assert table["words"].tolist() == [10, 20, 40]
     assert table["d/m"].tolist() == pytest.approx([0.095, 0.245, 0.395])
