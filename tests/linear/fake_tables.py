@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import minimize, nnls
 
-from ntpcompanion.experiments.adam import adam_bias, adam_limit
+from ntpcompanion.experiments.adam import adam_limit
 from ntpcompanion.experiments.scale import large_descent
 from ntpcompanion.languages import count_contexts
 from ntpcompanion.languages.text.prefixes import count_prefixes
@@ -284,9 +284,9 @@ LARGE = Family(
 
 AT_PAPER = {"beta1": 0.9, "beta2": 0.99, "rate": "constant"}
 RUNS = [run for plan, run in stored("adam_limit", adam_limit) if plan["adam"] == AT_PAPER]
-ADAM, GD, MEASURED = (
+ADAM, GD = (
     1 - np.array([getattr(run, f"growth_{name}") for run in RUNS])
-    for name in ("predicted", "control", "measured")
+    for name in ("predicted", "control")
 )
 NEAR = Family(
     (ADAM, GD),
@@ -297,33 +297,8 @@ NEAR = Family(
     },
     {"ntp.appa.adam-control": lambda pair: np.log(pair[0] / pair[1]).mean()},
 )
-GAIN = Family(
-    MEASURED,
-    {"all of it": 0 * ADAM, "a half": ADAM / 2, "a third": ADAM * 2 / 3},
-    {"ntp.appa.adam-hindsight": lambda left: (ADAM - left).sum() / ADAM.sum()},
-)
-
-
-def growth(support_size, rate, epsilon):
-    chosen = {"support_size": support_size, "rate": rate, "epsilon": epsilon}
-    return [
-        run.growth_frobenius
-        for plan, run in stored("adam_bias", adam_bias)
-        if plan["beta2"] == 0.99 and all(plan[key] == value for key, value in chosen.items())
-    ]
-
-
-EPSILON = Family(
-    growth(6, "decaying", 1e-4),
-    {
-        "a negligible ε": growth(6, "decaying", 1e-8),
-        "a constant rate": growth(6, "constant", 1e-4),
-        "no ε": growth(6, "decaying", 1e-150),
-    },
-    {"ntp.appa.adam-epsilon": np.mean},
-)
 FAMILIES = [
     *(ENOUGH, NOT_ENOUGH, COUNT, PAIR, SVM, BINARY, PARTS, PROBABILITIES, WORDS),
     *COUNTS,
-    *(LARGE, NEAR, GAIN, EPSILON),
+    *(LARGE, NEAR),
 ]

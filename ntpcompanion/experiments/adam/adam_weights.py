@@ -29,10 +29,13 @@ Numbers = tuple[float, ...]
 
 
 class Plan(experiment.Plan):
-    """A random table, and how long Adam runs."""
+    """A random table, and how long Adam runs.
+
+    `dim` is no less than `num_contexts`.
+    """
 
     num_contexts: Annotated[int, Field(ge=2, description="m")]
-    dim: Annotated[int, Field(ge=2, description="d, no less than m")]
+    dim: Annotated[int, Field(ge=2, description="d")]
     vocab_size: Annotated[int, Field(ge=3, description="V, tokens")]
     support_size: Annotated[int, Field(ge=2, description="S_j of every context, tokens")]
     steps: Annotated[int, Field(ge=3000, description="of each run")]

@@ -21,11 +21,14 @@ HALF_WIDTHS = (Fraction(1, 5), Fraction(1, 2), Fraction(1), Fraction(7, 3))  # o
 
 
 class Plan(experiment.Plan):
-    """Samples of a known function on the unit square, and of fair coins on the unit interval."""
+    """Samples of a known function on the unit square, and of fair coins on the unit interval.
+
+    `sizes` rise.
+    """
 
     sizes: Annotated[
         tuple[Annotated[int, Field(ge=10)], ...],
-        Field(min_length=2, description="m of samples, rising"),
+        Field(min_length=2, description="m of samples"),
     ]
     samples: Annotated[int, Field(ge=2, le=200, description="of each size")] = 10
     draws: Annotated[int, Field(ge=100, description="neighbours in an estimate of overlap")] = 1000
