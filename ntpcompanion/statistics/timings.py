@@ -198,9 +198,8 @@ class Benchmarks:
         """Whether each cost meets its goal, by its amount, or the ratio of a pair."""
         costs, limits = self.costs, self.costs[["at_most", "at_least"]].apply(pd.to_numeric)
         value = costs["median"].where(costs["kind"] == "amount", self.pairs["median"])
-        met = value.fillna(np.inf).le(limits["at_most"].fillna(np.inf))
-        met &= value.fillna(-np.inf).ge(limits["at_least"].fillna(-np.inf))
-        return met[limits.notna().any(axis=1)]
+        missed = value.isna() | (value > limits["at_most"]) | (value < limits["at_least"])
+        return ~missed[limits.notna().any(axis=1)]
 
     @property
     def findings(self) -> pd.DataFrame:

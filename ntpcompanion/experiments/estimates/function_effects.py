@@ -75,10 +75,9 @@ class FunctionEffects:
         slopes with their intervals; at masked words among the flatter and the sharper ones alone,
         too.
         """
-        rows = {}
+        rows, sides = {}, {"sharper": WEIGHTS[:2], "flatter": WEIGHTS[1:]}
         for name, study in self.studies.items():
             changes = self.changes.loc[name]
-            sides = {"flatter": [w for w in WEIGHTS if w >= 0], "sharper": WEIGHTS[:2]}
             sharper, *_, flatter = changes["function"]
             rows[name] = {
                 "grew": changes["balanced"].iloc[0].mean,

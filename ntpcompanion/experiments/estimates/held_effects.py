@@ -87,9 +87,9 @@ class HeldEffects:
         of the median input `flat_median` and `sharp_median`, and the `least` of the sharper
         networks; losses of one seed differ at most by `apart`, and the mean excess of the flatter
         networks is `level`, between `lowest` and `highest` for all changes, in per cent of the
-        learnable gap. The control gains `rest` by the
-        rest of its training. After the same steps the sharper networks have `last_trace`,
-        `last_loss` and `last_gain`, the flatter ones nearest to the control `near_trace` and so on.
+        learnable gap. The control gains `rest` by the rest of its training. After the same steps
+        the sharper networks have `last_trace`, `last_loss` and `last_gain`, the flatter ones
+        nearest to the control `near_trace` and so on.
         Slopes have the names of their probes, by the median input with `by_median_` before it, in
         log-odds with `odds_`.
         """
@@ -111,7 +111,7 @@ class HeldEffects:
                 "sharp_median": with_interval(held["median"][sharp]),
                 "least": np.log(ratio.min()),
                 "apart": max(end.abs().max() for end in ends),
-                "level": study.arm("held", flat, "share").mean(),
+                "level": levels[0],
                 "lowest": min(levels),
                 "highest": max(levels),
                 "rest": with_interval(paired_effect(*rest)),

@@ -11,8 +11,12 @@ import torch
 from ntpcompanion.experiments.same_loss import pretraining
 from ntpcompanion.experiments.tasks import tasks_table
 from ntpcompanion.mlm.data.masked_sentences import batch_generator, draw_batch
-from ntpcompanion.mlm.evaluation.context_ablation import context_gaps
-from ntpcompanion.mlm.evaluation.evaluate import SATURATED, drawn_and_expected_losses
+from ntpcompanion.mlm.evaluation.block_predictor import block_divergence
+from ntpcompanion.mlm.evaluation.evaluate import (
+    SATURATED,
+    draw_test_set,
+    drawn_and_expected_losses,
+)
 from ntpcompanion.networks.language_model import LanguageModel
 from ntpcompanion.statistics.effects import Effect, estimate
 
@@ -48,26 +52,28 @@ def halves_by_seed(
     for each seed of language and training, beside that of a predictor which knows nothing of the
     context but its `block`; the `first` one is given. The plan measures at half.
     """
-    languages = [replace(plan.language, seed=seed) for seed in seeds]
     again = [
         plan.model_copy(
             update={
-                "language": language,
+                "language": replace(plan.language, seed=seed),
                 "training": replace(plan.training, seed=seed),
                 "evaluations": 1,
             }
         )
-        for language, seed in zip(languages[1:], seeds[1:], strict=True)
+        for seed in seeds[1:]
     ]
     results, steps = [first, *map(pretraining.run, again)], plan.training.steps
     kl = pd.DataFrame([{point.step: point.kl for point in r.curve} for r in results], [*seeds])
     repeated = pd.DataFrame({"half": kl[steps // 2], "end": kl[steps]})
     repeated["half / end"] = repeated.half / repeated.end
-    gaps = [
-        context_gaps(language.build(), plan.sentences, seed, enumerated=0)
-        for language, seed in zip(languages, seeds, strict=True)
-    ]
-    return repeated.assign(block=[gap.block - gap.floor for gap in gaps])
+    repeated["block"] = [_beyond_block(each) for each in (plan, *again)]
+    return repeated
+
+
+def _beyond_block(plan: pretraining.Plan) -> float:
+    language: Any = plan.language.build()
+    test = draw_test_set(language, plan.sentences, language.length, plan.training.seed)
+    return float(block_divergence(language, test).mean())
 
 
 def recorded_runs(tasks: Iterable[Any]) -> pd.DataFrame:

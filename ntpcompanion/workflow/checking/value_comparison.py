@@ -254,17 +254,18 @@ def drift(
         moved = f"{count} values, the baseline has {len(old.values)}"
         return [] if overridden else _of(claim, "moved", moved)
     which = [f"value {n} of {count}: " if count > 1 else "" for n in range(1, count + 1)]
-    random = [s > 0 or t > 0 for s, t in zip(old.errors, item.errors, strict=True)]
+    random = [n for n in range(count) if old.errors[n] or item.errors[n]]
     # what one seed decides moves from processor to processor, and nobody knows how far
-    for n in range(0 if overridden or claim.exploratory else count):
+    exact = [] if overridden or claim.exploratory else sorted({*range(count)} - {*random})
+    for n in exact:
         stored, number = old.values[n], item.values[n]
         width = claim.band.width(stored)
-        if not random[n] and not stored - width <= number <= stored + width:
+        if not stored - width <= number <= stored + width:
             moved = f"moved {abs(number - stored):.3g}, band ± {width:.3g}"
             text = f"{which[n]}baseline {stored:.10g}, now {number:.10g}, {moved}"
             return _of(claim, "moved", text)
-    tested = [(p, n) for n, p in enumerate(welch(old, item)) if random[n]]
-    p_value, index = min(tested, default=(1.0, 0))
+    p_values = welch(old, item)
+    p_value, index = min(((p_values[n], n) for n in random), default=(1.0, 0))
     if p_value >= level:
         return []
     before, now = (f"{m.values[index]:.10g} ± {m.errors[index]:.3g}" for m in (old, item))
