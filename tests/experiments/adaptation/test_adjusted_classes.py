@@ -41,6 +41,17 @@ def test_the_ridge_is_chosen_by_the_loss_of_what_a_fit_leaves_out():
     assert chosen == adjusted_classes.RIDGES[int(np.argmin(losses))]
 
 
+@pytest.mark.parametrize(("count", "left_out"), [(3, [1] * 3), (5, [1] * 5), (12, [3, 3, 2, 2, 2])])
+def test_every_fit_leaves_out_as_many_examples_of_each_class(count, left_out, monkeypatch):
+    labels, fits = np.random.default_rng(0).permutation(np.repeat(np.arange(4), count)), []
+    monkeypatch.setattr(adjusted_classes, "_validated", lambda *given: fits.append(given[2]) or 0.0)
+    adjusted_classes._chosen_ridge(np.zeros((len(labels), 4)), labels)
+    assert len(fits) == len(left_out) * len(adjusted_classes.RIDGES)
+    rest = [np.bincount(labels[~fit], minlength=4).tolist() for fit in fits[: len(left_out)]]
+    assert rest == [[number] * 4 for number in left_out]
+    assert (sum(~fit for fit in fits[: len(left_out)]) == 1).all(), "each example once"
+
+
 def test_a_size_is_named_once():
     with pytest.raises(ValueError, match=r"`validation` must not repeat a size, got .20, 20"):
         adjusted_classes.Plan.from_json(RIGHT | {"validation": [20, 20]})

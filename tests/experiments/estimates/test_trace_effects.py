@@ -110,6 +110,9 @@ def test_what_the_function_keeps_of_the_traces():
     found = FunctionEffects({"8 states": own})
     summary = found.summary.loc["8 states"]
     assert [summary.grew, summary.left, summary.span] == pytest.approx([1.0, 0.5, 2.0])
+    # four points an e-fold of the function; at the largest weight one of three seeds falls by less
+    assert summary.function_masked_sharper == "+4.00 [+4.00, +4.00]"
+    assert summary.function_masked_flatter[:5] == "+3.52"
     assert found.excess_of_sharpest == pytest.approx((100 * 1e-4 / 0.8,) * 2)
     assert found.change_table.weight.tolist() == ["-0.01", "0.01", "0.03"]
     assert found.slope_table.columns[1] == "64 columns"
@@ -141,6 +144,11 @@ def test_what_networks_show_that_were_held_at_three_traces():
     row = found.summary.loc["8 states"]
     assert (row.least, row.apart) == pytest.approx((0.6, 100 * 6e-5 / 0.8))
     assert row.level == pytest.approx(100 * 0.00804 / 0.8)
+    assert (row.lowest, row.highest) == pytest.approx((1.0, 100 * 0.00806 / 0.8))
+    odds = np.log(own.table.heads / (100 - own.table.heads))
+    first = own.table[(own.table.kind == "held")].assign(odds=odds).groupby("strength").odds.mean()
+    fall = np.polyfit(first.index, first, 1)[0]  # the changes are e-folds of the function's trace
+    assert float(row.odds_heads.split()[0].replace("−", "-")) == pytest.approx(fall, abs=1e-3)
     assert (row.rest[:5], row.last_gain[:5], row.near_gain[:5]) == ("+1.00", "−1.20", "+0.80")
     assert (row.projected[:5], row.by_median_projected[:5]) == ("−2.00", "−1.00")
     of_one = own.table.eval("kind == 'held' and strength == 0.6 and seed == 1")
